@@ -289,8 +289,9 @@ let package = Package(
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
-                "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel", "CloudKitSchema", "CloudKitServer", "Console",
-                "FileStore", "OrderedStore", "OrderedStoreSQLite", "TestEnvironment", lifecycle, logging,
+                "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema",
+                "CloudKitServer",
+                "Console", "FileStore", "HTTPTransfer", "OrderedStore", "TextEncodings", lifecycle, logging,
             ], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(

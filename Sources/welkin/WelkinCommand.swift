@@ -8,7 +8,7 @@ struct WelkinCommand: AsyncParsableCommand {
         abstract: "An open CloudKit: runs the cloud, manages its accounts and tokens, and signs in this machine.",
         discussion: """
             Start a cloud with `welkin serve`. The commands for accounts, tokens and keys work on the cloud's data folder, \
-            also while it runs. The commands `sign-up`, `login`, `logout`, `status`, `devices`, `password`, `recover`, `discovery`, `keychain`, `share`, \
+            also while it runs. The commands `sign-up`, `login`, `logout`, `status`, `devices`, `password`, `recover`, `discovery`, `consent`, `keychain`, `share`, \
             `open` and `link-handler` work on a device that uses a cloud.
             """,
         subcommands: [
@@ -17,7 +17,8 @@ struct WelkinCommand: AsyncParsableCommand {
             AdminCommand.self,
             SignUpCommand.self, LoginCommand.self, LogoutCommand.self, StatusCommand.self, DevicesCommand.self,
             PasswordCommand.self, RecoverCommand.self,
-            DiscoveryCommand.self, KeychainCommand.self, ShareCommand.self, AuditCommand.self, OpenCommand.self,
+            DiscoveryCommand.self, ConsentCommand.self, KeychainCommand.self, ShareCommand.self, AuditCommand.self,
+            OpenCommand.self,
             LinkHandlerCommand.self,
             QuickstartCommand.self,
         ])

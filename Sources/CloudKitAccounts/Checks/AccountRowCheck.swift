@@ -47,6 +47,9 @@ package struct AccountRowCheck: Sendable {
             ConsoleSession.table.name: {
                 try ConsoleSession(rowBytes: $1).hash == $0 ? nil : "it is under the key of another session"
             },
+            ConsoleConsent.table.name: {
+                try ConsoleConsent(rowBytes: $1).hash == $0 ? nil : "it is under the key of another consent"
+            },
             ServerKey.table.name: {
                 _ = try ServerKey(rowBytes: $1)
                 return nil

@@ -10,6 +10,8 @@ package struct ConsoleSession: StoredRow, Hashable {
     var account: String?
     /// Milliseconds since 1970.
     package var created: Int64
+    /// The hashes of the consents that were shown in it; nil for none.
+    var consents: [String]?
     /// The last request, some minutes ago at most; milliseconds since 1970.
     package var used: Int64
 

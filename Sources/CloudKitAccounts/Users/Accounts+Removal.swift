@@ -19,6 +19,9 @@ extension Accounts {
             Keychain.table.clear(account.id, in: &transaction)
             KeyReset.table.clear(account.id, in: &transaction)
             OperatorAccount.table.clear(account.id, in: &transaction)
+            for consent in try await ConsoleConsent.table.rows(in: transaction) where consent.account == account.id {
+                ConsoleConsent.table.clear(consent.hash, in: &transaction)
+            }
             let numbers = try await Account.table.row(account.id, in: transaction)?.phoneNumbers ?? account.phoneNumbers
             for number in numbers { transaction.clearPhoneNumber(number) }
             Account.table.clear(account.id, in: &transaction)

@@ -35,6 +35,7 @@ package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case accountsCreate = "accounts/create"
     case accountsPassword = "accounts/password"
     case accountsDiscovery = "accounts/discovery"
+    case accountsConsents = "accounts/consents"
     case keychainGet = "keychain/get"
     case keychainCreate = "keychain/create"
     case keychainRewrap = "keychain/rewrap"

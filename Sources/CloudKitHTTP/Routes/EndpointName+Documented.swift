@@ -18,7 +18,8 @@ extension EndpointName {
             .adminSchemaExport, .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset,
             .adminSchemaRoles, .site, .health, .metrics, .unknown:
             true
-        case .assetsImport, .usersLookupPhone, .accountsDiscovery, .sharesKeysLookup, .sharesKeysStore,
+        case .assetsImport, .usersLookupPhone, .accountsDiscovery, .accountsConsents,
+            .sharesKeysLookup, .sharesKeysStore,
             .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,
             .accountsPassword, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery,
             .keychainRecover, .devicesList, .devicesRevoke, .devicesRename, .identitiesLookup, .directoryLookup,

@@ -84,6 +84,7 @@ extension EndpointTable {
         add(.accountsCreate, steps: appSteps, handler: devices.accounts.create)
         add(.accountsPassword, steps: appSteps, handler: devices.accounts.changePassword)
         add(.accountsDiscovery, steps: appSteps, handler: devices.setDiscovery)
+        add(.accountsConsents, steps: appSteps, handler: devices.changeConsents)
         add(.keychainGet, steps: appSteps, handler: devices.keychains.get)
         add(.keychainCreate, steps: appSteps, handler: devices.keychains.create)
         add(.keychainRewrap, steps: appSteps, handler: devices.keychains.rewrap)

@@ -14,13 +14,15 @@ import Foundation
 ///   digits of it; 1 to 100 characters.
 /// - `accounts/discovery {deviceID, deviceSecret, isDiscoverable?}` → `{isDiscoverable}`: whether others may find the person;
 ///   sets it where the request has it, and null stands for a person who has not decided.
+/// - `accounts/consents {deviceID, deviceSecret, create?, seconds?, allowsChanges?, revoke?}` → `{token?, consents: [{id, created,
+///   expires, allowsChanges}]}`: which operators see the person's data of this container and environment (docs/console.md).
 /// - `identities/lookup {userRecordNames}` → `{identities: [{userRecordName, identity, generation}]}`, for a user with a web
 ///   token; at most 100, unknown ones left out.
 final class DeviceEndpoints: Sendable {
     let sessions: SessionEndpoints
     let accounts: AccountEndpoints
     let keychains: KeychainEndpoints
-    private let store: AccountStore
+    let store: AccountStore
     private let changes: AccountChanges
 
     /// - Parameters:

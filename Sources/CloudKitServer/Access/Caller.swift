@@ -27,6 +27,8 @@ package struct Caller: Hashable, Sendable {
     package var surface: ClientKind
     /// A flag for requests signed by a server-to-server key: the public database only (B-ACC-09).
     package var isServerKey: Bool
+    /// A flag for operators of the cloud: the public database only, where no grants of record types hold them.
+    package var isOperator = false
     /// The relation of the device's keys to the account's; private and shared databases require the present ones.
     package var keychain: KeychainStatus
 
@@ -55,4 +57,11 @@ package struct Caller: Hashable, Sendable {
 
     /// A caller without an account: reads of the public database (B-DB-03).
     package static let anonymous = Caller(user: nil)
+
+    /// The operators of the cloud, in the public database: records that they make are of the user `_operator`.
+    package static let cloudOperator: Caller = {
+        var caller = Caller(user: UserID("_operator"))
+        caller.isOperator = true
+        return caller
+    }()
 }

@@ -24,6 +24,9 @@ package enum DatabaseAccess {
                 .accessDenied, "a server-to-server key reaches the public database only",
                 remedy: "Sign in as a user.")
         }
+        if caller.isOperator, address.scope != .public {
+            throw RequestFailure(.accessDenied, "operators reach the public database only")
+        }
         switch address.scope {
         case .public: return try publicContext(address, caller: caller, use: use)
         case .private, .shared: return try ownContext(address, caller)

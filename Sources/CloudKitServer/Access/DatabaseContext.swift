@@ -45,7 +45,7 @@ package struct DatabaseContext: Hashable, Sendable {
 
 extension UserID {
     /// Returns whether a text can be the name of a user: it becomes part of a partition's name.
-    fileprivate static func isPlain(_ user: UserID) -> Bool {
+    static func isPlain(_ user: UserID) -> Bool {
         (1...255).contains(user.recordName.utf8.count)
             && user.recordName.utf8.allSatisfy { (0x21..<0x7F).contains($0) && $0 != UInt8(ascii: "/") }
     }

@@ -71,7 +71,8 @@ private struct AssetFieldCheck {
         if place.scope == .public {
             let refusal = PublicAccess.refusal(
                 held == nil ? .create : .write, grants: schema[item.recordType]?.grants ?? Grant.defaults,
-                user: place.caller.user, creator: held?.created.user, roles: schema.roles(of: place.caller.user))
+                user: place.caller.user, creator: held?.created.user, roles: schema.roles(of: place.caller.user),
+                isOperator: place.caller.isOperator)
             if let refusal { throw refusal }
         }
         // As a save of the field would be, with something in it.

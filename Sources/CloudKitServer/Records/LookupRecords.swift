@@ -66,6 +66,7 @@ package struct LookupRecords: Sendable {
         guard place.scope == .public else { return nil }
         return PublicAccess.refusal(
             .read, grants: schema[record.recordType]?.grants ?? Grant.defaults, user: place.caller.user,
-            creator: record.created.user, roles: schema.roles(of: place.caller.user))
+            creator: record.created.user, roles: schema.roles(of: place.caller.user),
+            isOperator: place.caller.isOperator)
     }
 }

@@ -131,7 +131,8 @@ struct ChangePlanner {
         let grants = growth.schema[recordType]?.grants ?? Grant.defaults
         let user = batch.place.caller.user
         let refusal = PublicAccess.refusal(
-            privilege, grants: grants, user: user, creator: creator, roles: growth.schema.roles(of: user))
+            privilege, grants: grants, user: user, creator: creator, roles: growth.schema.roles(of: user),
+            isOperator: batch.place.caller.isOperator)
         if let refusal { throw refusal }
     }
 

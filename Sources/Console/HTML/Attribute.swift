@@ -45,6 +45,10 @@ struct Attribute: Hashable, Sendable {
     static func current(_ isCurrent: Bool) -> Self {
         isCurrent ? Self("aria-current", "page") : Self("class", isOn: false)
     }
+    /// Marks a link to a section of which a page is shown.
+    static func within(_ isWithin: Bool) -> Self {
+        isWithin ? Self("aria-current", "true") : Self("aria-current", isOn: false)
+    }
     static func live(_ value: StaticString) -> Self { Self("aria-live", "\(value)") }
     static func isInvalid(_ value: Bool) -> Self {
         value ? Self("aria-invalid", "true") : Self("aria-invalid", isOn: false)

@@ -10,6 +10,8 @@ struct PageFrame {
         var address: Address
         /// Whether it is the page that is shown.
         var isCurrent: Bool
+        /// Whether a page below it is shown.
+        var isAbove = false
     }
 
     /// The addresses of the style sheet and the script.
@@ -98,7 +100,9 @@ struct PageFrame {
 
     private func list(_ links: [Link]) -> HTML {
         Tag.ul {
-            links.map { link in Tag.li { Tag.a(.href(link.address), .current(link.isCurrent), text: link.title) } }
+            links.map { link in
+                Tag.li { Tag.a(.href(link.address), .current(link.isCurrent), .within(link.isAbove), text: link.title) }
+            }
         }
     }
 

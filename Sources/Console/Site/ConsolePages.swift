@@ -12,6 +12,9 @@ struct ConsolePages: Sendable {
         AccountRemovalPage(),
         OperatorTokensPage(),
         ContainerPage(),
+        DataPage(), DataQueryPage(), IndexPage(), RecordsPage(), RecordPage(), RecordEditPage(), RecordDeletePage(),
+        AssetPage(), ConsentPage(),
+        ZonesPage(), ZonePage(), ExpireTokensPage(), PurgeZonePage(),
         SchemaPage(),
         SchemaTypePage(),
         SchemaRemovalPage(),
@@ -51,6 +54,8 @@ struct ConsolePages: Sendable {
     /// - Parameter path: What follows the path of the Console, percent-encoded.
     /// - Throws: `endpointNotFound`.
     func match(_ path: Substring) throws(RequestFailure) -> Match {
+        // The path of the Console itself shows its first page.
+        let path = path.isEmpty || path == "/" ? "/\(pages[0].path)" : path
         for (page, pattern) in zip(pages, paths) {
             if let parameters = pattern.match(path) { return Match(page: page, path: pattern, parameters: parameters) }
         }
@@ -73,9 +78,14 @@ struct ConsolePages: Sendable {
             guard let title = page.navigation, path.hasContainer, let address = path.address(place.parameters) else {
                 return nil
             }
-            return PageFrame.Link(title: title, address: address, isCurrent: page.path == current)
+            return PageFrame.Link(
+                title: title, address: address, isCurrent: page.path == current,
+                isAbove: page.path != Self.containerHomePath && current?.hasPrefix(page.path + "/") == true)
         }
     }
+
+    /// The path of a container's first page, which all its pages are below.
+    private static let containerHomePath = "containers/{container}/{environment}"
 }
 
 extension ContainerPath {

@@ -2,6 +2,8 @@ import CloudKitAccounts
 import CloudKitHTTP
 import CloudKitModel
 import HTTPTypes
+import JSONBytes
+import TextEncodings
 
 /// The pages on which operators sign in and out.
 struct ConsoleSignIn {
@@ -15,10 +17,11 @@ struct ConsoleSignIn {
     ) async throws -> EndpointResponse? {
         switch (path, request.method) {
         case ("/sign-in", .post): return try await signIn(request)
+        case ("/sign-in/prepare", .post): return try await prepare(request)
         case ("/sign-in", _):
             if signedIn != nil { return Console.redirect(to: Address()) }
             let query = FormFields(request.target.utf8.drop { $0 != UInt8(ascii: "?") }.dropFirst())
-            return page(next: query["next"], failure: nil, request)
+            return try await page(next: query["next"], failure: nil, request)
         case ("/sign-out", .post):
             guard let signedIn else { return Console.redirect(to: Address("sign-in")) }
             try await services.readBody(of: request, bytesMax: 1024, isKnown: true)
@@ -51,18 +54,45 @@ struct ConsoleSignIn {
         try await services.readBody(of: request, bytesMax: 8192, isKnown: false)
         let form = FormFields(request.body)
         do {
-            let token = (form["token"] ?? "").filter { !$0.isWhitespace }
-            let cookie = try await sessions.open(token: token, address: request.address)
+            let cookie: String
+            if let email = form["email"] {
+                // A text that is no proof is a wrong one.
+                let proof = form["proof"].flatMap { Base64.decode($0) } ?? []
+                cookie = try await sessions.open(email: email, proof: proof, address: request.address)
+            } else {
+                let token = (form["token"] ?? "").filter { !$0.isWhitespace }
+                cookie = try await sessions.open(token: token, address: request.address)
+            }
             request.responseHeaders[.setCookie] = SessionCookie.header(cookie, isSecure: request.isSecure)
-            services.logger.notice(
-                "operator signed in", metadata: ["operator": .string(String(APIToken.hash(of: token).prefix(12)))])
+            let id = try await sessions.current(cookie)?.operator.id ?? ""
+            services.logger.notice("operator signed in", metadata: ["operator": .string(id)])
             return Console.redirect(to: form["next"].flatMap { Address(requested: $0) } ?? Address())
         } catch let failure as RequestFailure {
-            return page(next: form["next"], failure: failure, request)
+            return try await page(next: form["next"], failure: failure, request)
         }
     }
 
-    private func page(next: String?, failure: RequestFailure?, _ request: IncomingRequest) -> EndpointResponse {
+    /// Returns how to derive the proof of an account's password; the script asks for it.
+    private func prepare(_ request: IncomingRequest) async throws -> EndpointResponse {
+        try FormCheck.checkOrigin(request)
+        try await services.readBody(of: request, bytesMax: 8192, isKnown: false)
+        let email = FormFields(request.body)["email"] ?? ""
+        let derivation = try await DeviceSignIn(store: services.cloud.accountStore, proofGuard: services.proofLimiter)
+            .prepare(email: email)
+        var writer = JSONWriter()
+        writer.beginObject()
+        writer.key("salt")
+        writer.base64(derivation.salt)
+        writer.key("rounds")
+        writer.int64(Int64(derivation.rounds))
+        writer.endObject()
+        return EndpointResponse(body: writer.bytes, headers: ConsoleHeaders.all)
+    }
+
+    private func page(
+        next: String?, failure: RequestFailure?, _ request: IncomingRequest
+    ) async throws -> EndpointResponse {
+        let hasAccounts = try await !services.cloud.accountStore.operatorAccounts.list().isEmpty
         let body = HTML([
             failure.map { Part.failure($0, requestUUID: request.uuid) } ?? HTML(),
             Tag.form(.method("post"), .action(Address("sign-in")), .class("sign-in")) {
@@ -72,6 +102,7 @@ struct ConsoleSignIn {
                     isRequired: true, isAutofocused: true, isSecret: true, lengthMax: 200)
                 Input.submit("Sign in")
             },
+            hasAccounts ? accountForm(next: next) : HTML(),
         ])
         let frame = PageFrame(style: files.style, script: files.script)
         var status = HTTPResponse.Status.ok
@@ -82,5 +113,32 @@ struct ConsoleSignIn {
             code: failure?.code)
         if let wait = failure?.retryAfter { response.headers[.retryAfter] = String(Int(wait.rounded(.up))) }
         return response
+    }
+
+    /// Returns the form for an account with the role. The script sends a proof instead of the password, so it needs JavaScript.
+    private func accountForm(next: String?) -> HTML {
+        HTML([
+            Tag.h2("With an account"),
+            Tag.form(
+                .method("post"), .action(Address("sign-in")), .class("sign-in"),
+                .data("data-sign-in", Address("sign-in", "prepare").text)
+            ) {
+                next.flatMap { Address(requested: $0) }.map { Input.hidden("next", $0.text) }
+                Input.hidden("proof", "")
+                Input.text("E-mail address", name: "email", isRequired: true)
+                Tag.div(.class("field")) {
+                    Tag.label(.for("password"), text: "Password")
+                    // Without a name: browsers do not send it.
+                    Tag.input(
+                        .id("password"), .type("password"), .autocomplete("current-password"), .isRequired(true),
+                        .describedBy("password-hint"))
+                    Tag.small(
+                        .id("password-hint"), .class("hint"),
+                        text: "It stays in this page, which needs JavaScript to sign in.")
+                }
+                Tag.p(.role("status"), .class("quiet"))
+                Input.submit("Sign in with the account")
+            },
+        ])
     }
 }

@@ -10,7 +10,7 @@ struct AccountCommand: AsyncParsableCommand {
         subcommands: [
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
             EnableAccountCommand.self, SetPasswordCommand.self, AccountPhoneCommand.self, AccountDevicesCommand.self,
-            RevokeDeviceCommand.self,
+            RevokeDeviceCommand.self, AccountOperatorCommand.self,
         ])
 }
 

@@ -62,5 +62,8 @@ export function startBrowser(folder, options) {
     };
   }
 
-  return { process, send, open };
+  /** Calls a function with every event of every page. */
+  const listen = (listener) => listeners.add(listener);
+
+  return { process, send, open, listen };
 }
