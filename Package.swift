@@ -13,22 +13,26 @@ let strict: [SwiftSetting] = [
 /// would switch executors, which took 7 % of a save's processor time.
 let callerIsolated = strict + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
 
+/// Dependencies of the server alone. SwiftPM does not fetch what is behind a trait that an app turns off.
+let cloud = TargetDependencyCondition.when(traits: ["Cloud"])
+
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird")
-let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird")
+let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird", condition: cloud)
+let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird", condition: cloud)
 let hummingbirdTLS = Target.Dependency.product(
     name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["TLS"]))
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"]))
-let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio")
-let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio")
-let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio")
-let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types")
-let logging = Target.Dependency.product(name: "Logging", package: "swift-log")
-let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics")
-let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics")
-let lifecycle = Target.Dependency.product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
-let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser")
+let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio", condition: cloud)
+let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio", condition: cloud)
+let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio", condition: cloud)
+let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types", condition: cloud)
+let logging = Target.Dependency.product(name: "Logging", package: "swift-log", condition: cloud)
+let metrics = Target.Dependency.product(name: "CoreMetrics", package: "swift-metrics", condition: cloud)
+let metricsTestKit = Target.Dependency.product(name: "MetricsTestKit", package: "swift-metrics", condition: cloud)
+let lifecycle = Target.Dependency.product(
+    name: "ServiceLifecycle", package: "swift-service-lifecycle", condition: cloud)
+let arguments = Target.Dependency.product(name: "ArgumentParser", package: "swift-argument-parser", condition: cloud)
 
 let package = Package(
     name: "welkin",
@@ -44,8 +48,11 @@ let package = Package(
         .executable(name: "console-demo", targets: ["console-demo"]),
     ],
     traits: [
+        .default(enabledTraits: ["Cloud"]),
+        // An app that uses the product CloudKit alone turns this off and fetches swift-crypto only (docs/performance.md).
+        .trait(name: "Cloud", description: "Enables `welkin` and `CloudKitTesting`."),
         // TLS needs a second copy of BoringSSL and several minutes of a first build, so it is built only on request.
-        .trait(name: "TLS", description: "Enables HTTPS in `welkin serve`.")
+        .trait(name: "TLS", description: "Enables HTTPS in `welkin serve`.", enabledTraits: ["Cloud"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
