@@ -10,6 +10,11 @@ import Testing
         try Field(name: name, value: value)
     }
 
+    /// The form of a first statement, which only devices make.
+    private static let statement: [UInt8] =
+        [1, 0, 0, 0, 0, 0, 0, 0, 1] + Array(StatementForm.noTag) + [UInt8](repeating: 0, count: 10)
+        + [UInt8](repeating: 1, count: 28)
+
     private static func query(_ fields: [(String, String)]) -> [(String, String)] { [("type", "City")] + fields }
 
     @Test func `a query finds what the API finds, in order and in pages`() async throws {
@@ -283,12 +288,13 @@ import Testing
         try await ConsoleCloud.run { cloud in
             let user = try await cloud.user()
             try await cloud.makeZone("Notes", of: user)
-            let sealed = Field(name: "secret", type: .string, sealed: [UInt8](repeating: 9, count: 3000))
+            let sealed = Field(
+                name: "secret", type: .string, sealed: [1, 0, 0, 0, 0] + [UInt8](repeating: 9, count: 2995))
             let address = DatabaseAddress(
                 container: ConsoleCloud.container, environment: .development, scope: .private)
             let change = RecordChange(
                 recordName: "sealed", recordType: "Diary", fields: [.set(sealed)],
-                protection: Protection(epoch: 0, keys: [1]))
+                protection: Protection(epoch: 0, keys: [1], statement: Self.statement))
             let outcome = try await ModifyRecords(cloud.cloud).run(
                 ModifyRecordsRequest(operations: [RecordOperation(.create, change)], zoneID: ZoneID(zoneName: "Notes")),
                 in: address, by: Caller(user: user, surface: .native)
