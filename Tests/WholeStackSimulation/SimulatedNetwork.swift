@@ -164,7 +164,7 @@ final class SimulatedNetwork: Transport, Sendable {
 
     private func tampered(_ answer: TransportResponse, _ endpoint: String) -> TransportResponse {
         defer { if answer.status == 200 { earlier.value[endpoint] = answer } }
-        if planted == .swappedAnswer, endpoint == "private/records/lookup",
+        if planted == .swappedAnswer, endpoint == "private/records/query",
             let other = earlier.value[endpoint], other.body != answer.body
         {
             counted.value += 1
