@@ -291,7 +291,7 @@ let package = Package(
             dependencies: [
                 "CloudKitAccounts", "CloudKitHTTP", "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema",
                 "CloudKitServer",
-                "Console", "FileStore", "HTTPTransfer", "OrderedStore", "TextEncodings", lifecycle, logging,
+                "Console", "FileStore", "HTTPTransfer", "OrderedStore", "TestEnvironment", "TextEncodings", lifecycle, logging,
             ], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(
