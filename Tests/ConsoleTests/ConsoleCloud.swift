@@ -151,7 +151,7 @@ final class Browser: Sendable {
 
     /// The token in the forms of the session's pages.
     func formToken() async throws -> String {
-        let page = try await get("/console").text
+        let page = try await get("/console/containers").text
         let start = try #require(page.firstRange(of: "name=\"form-token\" value=\""))
         return String(page[start.upperBound...].prefix { $0 != "\"" })
     }

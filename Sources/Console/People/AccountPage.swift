@@ -32,6 +32,7 @@ struct AccountPage: FormPage {
         let store = request.cloud.accountStore
         let notice: String
         switch request.form["order"] {
+        case "operator": notice = try await setOperator(account, request)
         case "sign-out":
             let id = request.form["device"] ?? ""
             let sessions = try await store.sessions.sessions(of: account)
@@ -59,16 +60,43 @@ struct AccountPage: FormPage {
         return .redirect(Self.address(of: account), notice: notice)
     }
 
+    /// Gives the account the role of an operator, or takes it away.
+    private func setOperator(_ account: Account, _ request: PageRequest) async throws -> String {
+        let scope = request.form["scope"]
+        var container: ContainerID?
+        if scope == "container" {
+            guard let name = request.form["container"]?.trimming, ContainerPath.isContainerName(name) else {
+                throw FormProblem("container", "name the container", remedy: "Write it like iCloud.com.example.app.")
+            }
+            container = ContainerID(name)
+        }
+        let isOperator = scope == "all" || container != nil
+        let only = container
+        try await request.order(
+            "accounts/operator",
+            details: ["account": account.shownID, "role": only?.name ?? (isOperator ? "all" : "none")]
+        ) {
+            try await request.cloud.accountStore.operatorAccounts.set(
+                isOperator, email: account.email, container: only)
+        }
+        guard isOperator else { return "The account is no operator's." }
+        return "The account is an operator's, \(only.map { "of \($0.name)" } ?? "of the whole cloud")."
+    }
+
     func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let account = try await Self.account(request)
         let store = request.cloud.accountStore
         let here = Self.address(of: account)
         let sessions = try await store.sessions.sessions(of: account)
+        let containers = try await ListContainers(request.cloud).run().map(\.name)
+        let roleForm = SentForm("operator", of: request, problem)
         let role = try await store.operatorAccounts.list().first { $0.account.id == account.id }?.role
         let (uses, isComplete) = try await MeasureAccount(request.cloud).run(
             account.id, containersMax: Self.containersMax)
         return .page(title: account.email, trail: [TrailLink("People", Address("people"))]) {
-            problem.map { Part.failure($0.failure, requestUUID: request.incoming.uuid) }
+            if request.form[SentForm.idField] == nil {
+                problem.map { Part.failure($0.failure, requestUUID: request.incoming.uuid) }
+            }
             Part.facts(facts(account, role))
             Part.section("Devices and browsers", id: "devices") {
                 Part.table(
@@ -82,6 +110,22 @@ struct AccountPage: FormPage {
                     columns: ["Container", "Environment", "User", "Records", "Files", "Quota", "Custom roles"],
                     rows: uses.map { row(of: $0) }, empty: "The account has nothing stored, and no role.")
                 if !isComplete { Tag.p("Shown are the first \(Self.containersMax) containers.") }
+            }
+            Part.section("Operator", id: "operator") {
+                roleForm.html(request, to: here) {
+                    Input.hidden("order", "operator")
+                    roleForm.choice(
+                        "Role", name: "scope",
+                        options: [
+                            ("none", "no operator"), ("container", "operator of one container"),
+                            ("all", "operator of the whole cloud"),
+                        ], selected: role.map { $0.container == nil ? "all" : "container" } ?? "none",
+                        hint: "An operator signs in to the Console with the account's password.")
+                    roleForm.text(
+                        "Container", name: "container", value: role?.container ?? "",
+                        hint: "For an operator of one container.", suggestions: containers, lengthMax: 255)
+                    Input.submit("Set the role")
+                }
             }
             Part.section("Access", id: "access") {
                 if account.isDisabled {

@@ -72,6 +72,36 @@ import Testing
         }
     }
 
+    @Test func `an account gets the role of an operator, and loses it`() async throws {
+        try await OperatedCloud.run { test in
+            try await test.user("ada@example.com")
+            let browser = try await test.browser()
+            let path = "/console/people/\(try await account(test, "ada@example.com").shownID)"
+            func role() async throws -> OperatorAccount? {
+                try await test.cloud.accountStore.operatorAccounts.list().first?.role
+            }
+            for name in ["", "a b", "<b>"] {
+                let page = try await browser.submit(
+                    path, [("form", "operator"), ("order", "operator"), ("scope", "container"), ("container", name)])
+                #expect(page.status == 400 && page.shows("id=\"operator-container-error\"") && !page.shows("<b>"))
+            }
+            #expect(try await role() == nil)
+            let one = try await browser.submit(
+                path,
+                [
+                    ("form", "operator"), ("order", "operator"), ("scope", "container"),
+                    ("container", OperatedCloud.container.name),
+                ])
+            #expect(one.shows("of \(OperatedCloud.container.name)."))
+            #expect(try await role()?.container == OperatedCloud.container.name)
+            _ = try await browser.submit(path, [("form", "operator"), ("order", "operator"), ("scope", "all")])
+            let all = try await role()
+            #expect(all != nil && all?.container == nil)
+            _ = try await browser.submit(path, [("form", "operator"), ("order", "operator"), ("scope", "none")])
+            #expect(try await role() == nil)
+        }
+    }
+
     @Test func `a device is signed out by its whole id alone`() async throws {
         try await OperatedCloud.run { test in
             try await test.user("ada@example.com")
