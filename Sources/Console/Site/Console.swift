@@ -41,7 +41,6 @@ package struct Console: MountedSite {
             let signIn = ConsoleSignIn(sessions: sessions, services: services, files: files)
             if let response = try await signIn.response(to: request, at: path, signedIn: signedIn) { return response }
             guard let signedIn else { return signIn.invitation(to: request) }
-            if path.allSatisfy({ $0 == "/" }) { return Self.redirect(to: Address("containers")) }
             return try await respond(to: request, at: path, from: signedIn, sessions, services)
         } catch is CancellationError {
             throw CancellationError()

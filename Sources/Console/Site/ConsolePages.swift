@@ -51,6 +51,8 @@ struct ConsolePages: Sendable {
     /// - Parameter path: What follows the path of the Console, percent-encoded.
     /// - Throws: `endpointNotFound`.
     func match(_ path: Substring) throws(RequestFailure) -> Match {
+        // The path of the Console itself shows its first page.
+        let path = path.isEmpty || path == "/" ? "/\(pages[0].path)" : path
         for (page, pattern) in zip(pages, paths) {
             if let parameters = pattern.match(path) { return Match(page: page, path: pattern, parameters: parameters) }
         }
