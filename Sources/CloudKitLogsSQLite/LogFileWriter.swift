@@ -116,16 +116,16 @@ struct LogFileWriter {
                 last = (text, number)
                 ids.append(number)
             }
-            try insert(ids, column, block)
+            try insert(ids, into: column, block)
         }
-        for column in Column.choices { try insert(entries.map { Self.bounded(column.number(of: $0)) }, column, block) }
+        for column in Column.choices { try insert(entries.map { Self.bounded(column.number(of: $0)) }, into: column, block) }
         for column in Column.numbers {
-            try insert(ColumnBytes.encode(entries.map { Self.bounded(column.number(of: $0)) }), column, block)
+            try insert(ColumnBytes.encode(entries.map { Self.bounded(column.number(of: $0)) }), into: column, block)
         }
-        try insert(ColumnBytes.encode(times.map { Self.bounded(Int($0 - timeMin)) }), .time, block)
-        try insert(Self.identifiers(entries.map(\.id), skipping: 6), .idRest, block)
-        try insert(entries.map(\.operationID), .operationID, .operationIDRest, block)
-        try insert(entries.map(\.group), .group, .groupRest, block)
+        try insert(ColumnBytes.encode(times.map { Self.bounded(Int($0 - timeMin)) }), into: .time, block)
+        try insert(Self.identifiers(entries.map(\.id), skipping: 6), into: .idRest, block)
+        try insert(entries.map(\.operationID), into: .operationID, .operationIDRest, block)
+        try insert(entries.map(\.group), into: .group, .groupRest, block)
         for (index, entry) in entries.enumerated() {
             if let details = entry.details { try insert(details, first + Int64(index)) }
         }
@@ -157,7 +157,7 @@ struct LogFileWriter {
     }
 
     /// Inserts a column with its dictionary.
-    private func insert(_ values: [UInt32], _ column: Column, _ block: Int64) throws(LogStoreError) {
+    private func insert(_ values: [UInt32], into column: Column, _ block: Int64) throws(LogStoreError) {
         let distinct = Set(values).sorted()
         var positions: [UInt32: UInt32] = [:]
         for (position, value) in distinct.enumerated() { positions[value] = UInt32(position) }
@@ -166,19 +166,19 @@ struct LogFileWriter {
         for id in distinct { withUnsafeBytes(of: id.littleEndian) { ids.append(contentsOf: $0) } }
         try database.run(
             "INSERT INTO dictionaries(id, ids) VALUES(?, ?)", .integer(column.row(of: block)), .bytes(ids))
-        try insert(ColumnBytes.encode(values.map { positions[$0] ?? 0 }), column, block)
+        try insert(ColumnBytes.encode(values.map { positions[$0] ?? 0 }), into: column, block)
     }
 
     /// Inserts identifiers: four random bytes of each for filters, and the others; nothing where none has one.
     private func insert(
-        _ ids: [LogID?], _ column: Column, _ rest: Column, _ block: Int64
+        _ ids: [LogID?], into column: Column, _ rest: Column, _ block: Int64
     ) throws(LogStoreError) {
         guard ids.contains(where: { $0 != nil }) else { return }
-        try insert(ColumnBytes.encode(ids.map { $0.map(LogFileReader.head) ?? 0 }), column, block)
-        try insert(Self.identifiers(ids.map { $0 ?? LogID(high: 0, low: 0) }, skipping: 0), rest, block)
+        try insert(ColumnBytes.encode(ids.map { $0.map(LogFileReader.head) ?? 0 }), into: column, block)
+        try insert(Self.identifiers(ids.map { $0 ?? LogID(high: 0, low: 0) }, skipping: 0), into: rest, block)
     }
 
-    private func insert(_ bytes: [UInt8], _ column: Column, _ block: Int64) throws(LogStoreError) {
+    private func insert(_ bytes: [UInt8], into column: Column, _ block: Int64) throws(LogStoreError) {
         try database.run(
             "INSERT INTO columns(id, data) VALUES(?, ?)", .integer(column.row(of: block)), .bytes(bytes))
     }

@@ -73,7 +73,7 @@ private final class MailReceiver: Sendable {
 
     private func serve(_ connection: Int32) {
         func say(_ line: String) {
-            _ = line.withCString { send(connection, $0, strlen($0), Int32(MSG_NOSIGNAL.rawValue)) }
+            _ = line.withCString { send(connection, $0, strlen($0), Int32(MSG_NOSIGNAL)) }
         }
         say("220 test\r\n")
         var pending = ""

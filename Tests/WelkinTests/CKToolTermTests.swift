@@ -65,13 +65,13 @@ import Testing
             ("1970-01-01T00:00:01Z", 1000), ("1970-01-01T00:00:01.250Z", 1250), ("1970-01-01", 7_200_000),
             ("1970-01-01 01:30", 12_600_000), ("1970-01-01T02:00:00+02:00", 0),
         ] as [(String, Int64)] {
-            #expect(TimeText.milliseconds(text, in: Self.zone) == time, "\(text)")
+            #expect(TimestampText.milliseconds(text, in: Self.zone) == time, "\(text)")
         }
         for text in ["", "soon", "1970-13-01", "1970-02-30", "70-01-01"] {
-            #expect(TimeText.milliseconds(text, in: Self.zone) == nil, "\(text)")
+            #expect(TimestampText.milliseconds(text, in: Self.zone) == nil, "\(text)")
         }
-        #expect(TimeText.text(1000) == "1970-01-01T00:00:01Z")
-        #expect(TimeText.text(1250) == "1970-01-01T00:00:01.250Z")
+        #expect(TimestampText.text(1000) == "1970-01-01T00:00:01Z")
+        #expect(TimestampText.text(1250) == "1970-01-01T00:00:01.250Z")
     }
 
     @Test func `sorts have a direction`() throws {

@@ -21,7 +21,7 @@ struct DataQueryPage: ConsolePage {
         let database = try await DatabaseChoice(request)
         let caller = try database.requiredCaller()
         let form = QueryForm(request.form)
-        let type = try await type(form.recordType, database, request)
+        let type = try await type(form.recordType, in: database, request)
         let results: HTML
         do {
             let found = try await QueryRecords(request.cloud).run(
@@ -39,7 +39,7 @@ struct DataQueryPage: ConsolePage {
     private func page(
         _ form: QueryForm, _ database: DatabaseChoice, _ request: PageRequest, results: HTML
     ) async throws -> PageResponse {
-        let type = try await type(form.recordType, database, request)
+        let type = try await type(form.recordType, in: database, request)
         return .page(
             title: "Query \(form.recordType)",
             trail: [TrailLink("Data", try request.containerAddress("data"))]
@@ -59,7 +59,7 @@ struct DataQueryPage: ConsolePage {
     }
 
     private func type(
-        _ name: String, _ database: DatabaseChoice, _ request: PageRequest
+        _ name: String, in database: DatabaseChoice, _ request: PageRequest
     ) async throws -> RecordTypeDefinition? {
         try await request.cloud.schema(database.place.container, database.place.environment)[name]
     }
@@ -75,7 +75,7 @@ struct DataQueryPage: ConsolePage {
                     caption: "\(found.records.count) \(found.records.count == 1 ? "record" : "records")"
                         + (found.continuationMarker == nil ? "" : ", and more"),
                     columns: ["Record"] + columns + ["Modified"],
-                    rows: found.records.map { row($0, Array(columns), database) }, empty: "No record matches.")
+                    rows: found.records.map { row($0, columns: Array(columns), in: database) }, empty: "No record matches.")
                 found.failures.sorted { $0.key < $1.key }.map { name, failure in
                     Tag.p {
                         Part.name(name)
@@ -93,7 +93,7 @@ struct DataQueryPage: ConsolePage {
         ])
     }
 
-    private func row(_ record: Record, _ columns: [String], _ database: DatabaseChoice) -> [HTML] {
+    private func row(_ record: Record, columns: [String], in database: DatabaseChoice) -> [HTML] {
         let text = FieldText(
             database: database, recordName: record.id.recordName, zoneName: record.id.zoneID.zoneName)
         let fields = Dictionary(uniqueKeysWithValues: record.fields.map { ($0.name, $0) })

@@ -101,7 +101,7 @@ struct AccountPage: FormPage {
             Part.section("Devices and browsers", id: "devices") {
                 Part.table(
                     caption: "Signed in", columns: ["Name", "Kind", "Since", "Until", "Keys", "Sign out"],
-                    rows: sessions.map { row(of: $0, account, here, request) },
+                    rows: sessions.map { row(of: $0, account, here: here, request) },
                     empty: "The account is not signed in anywhere.")
             }
             Part.section("Use of containers", id: "use") {
@@ -171,7 +171,7 @@ struct AccountPage: FormPage {
     }
 
     private func row(
-        of session: DeviceSession, _ account: Account, _ here: Address, _ request: PageRequest
+        of session: DeviceSession, _ account: Account, here: Address, _ request: PageRequest
     ) -> [HTML] {
         [
             Part.name(session.name), HTML(session.isBrowser ? "browser" : "device"), Part.time(session.created),

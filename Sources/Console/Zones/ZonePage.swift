@@ -33,7 +33,7 @@ struct ZonePage: ConsolePage {
             }
             if zone.state == .live, zone.syncToken != nil {
                 changes = HTML([
-                    try await feed(zone, user, token, inspection, database, request), orders(zone, database, request),
+                    try await feed(zone, user, token, inspection, database, request), orders(on: zone, in: database, request),
                 ])
             }
         }
@@ -100,7 +100,7 @@ struct ZonePage: ConsolePage {
                     caption: token == nil
                         ? "Changes from the beginning, oldest first" : "Changes after the token, oldest first",
                     columns: ["Record", "Type", "Change", "Change tag", "Size", "Token after it"],
-                    rows: changes.map { row($0, zone, database) }, empty: "Nothing changed after this token."),
+                    rows: changes.map { row($0, of: zone, in: database) }, empty: "Nothing changed after this token."),
                 moreComing
                     ? request.postForm(to: database.page("zones", "zone"), label: "More changes") {
                         hidden(zone, database)
@@ -123,7 +123,7 @@ struct ZonePage: ConsolePage {
         }
     }
 
-    private func row(_ change: FeedOutline, _ zone: ZoneSummary, _ database: DatabaseChoice) -> [HTML] {
+    private func row(_ change: FeedOutline, of zone: ZoneSummary, in database: DatabaseChoice) -> [HTML] {
         [
             change.isDeleted
                 ? Part.name(change.recordName)
@@ -135,7 +135,7 @@ struct ZonePage: ConsolePage {
         ]
     }
 
-    private func orders(_ zone: ZoneSummary, _ database: DatabaseChoice, _ request: PageRequest) -> HTML {
+    private func orders(on zone: ZoneSummary, in database: DatabaseChoice, _ request: PageRequest) -> HTML {
         Part.section("Orders", id: "orders") {
             Tag.p("After tokens have expired, devices fetch the zone again from the beginning.")
             request.postForm(to: database.page("zones", "expire"), label: "Expire tokens of the zone") {

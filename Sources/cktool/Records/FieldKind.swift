@@ -50,7 +50,7 @@ struct FieldKind: Hashable {
 }
 
 /// Points in time as text.
-enum TimeText {
+enum TimestampText {
     /// Returns milliseconds since 1970 as `2026-11-23T04:00:00Z`, with a fraction where there is one.
     static func text(_ milliseconds: Int64) -> String {
         let date = Date(timeIntervalSince1970: Double(milliseconds) / 1000)

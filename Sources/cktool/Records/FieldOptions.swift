@@ -21,7 +21,7 @@ struct FieldOptions: ParsableArguments {
     /// Reads the fields.
     ///
     /// - Throws: `ToolFailure`, also when a field names a file that is not given.
-    func read() throws -> (input: FieldInput, files: [String: String]) {
+    func read() throws -> (input: GivenFields, files: [String: String]) {
         let data: Data
         if let fieldsJson {
             data = Data(fieldsJson.utf8)
@@ -33,7 +33,7 @@ struct FieldOptions: ParsableArguments {
         } else {
             data = FileHandle.standardInput.readDataToEndOfFile()
         }
-        let input = try FieldInput(data)
+        let input = try GivenFields(data)
         var files: [String: String] = [:]
         for entry in assetFiles {
             guard let equals = entry.firstIndex(of: "="), equals != entry.startIndex else {

@@ -90,7 +90,7 @@ struct FilterTerm: Hashable {
     private static func guessed(_ text: String, in zone: TimeZone) -> JSONTree {
         if let integer = Int64(text) { return .object(["value": .integer(integer)]) }
         if let number = Double(text), number.isFinite { return .object(["type": "DOUBLE", "value": .number(number)]) }
-        if let time = TimeText.milliseconds(text, in: zone) {
+        if let time = TimestampText.milliseconds(text, in: zone) {
             return .object(["type": "TIMESTAMP", "value": .integer(time)])
         }
         let place = text.split(separator: ",").map { Double($0) }
@@ -104,7 +104,7 @@ struct FilterTerm: Hashable {
             case .string, .bytes: .text(unquoted(text))
             case .int64: Int64(text).map { .integer($0) }
             case .double: Double(text).flatMap { $0.isFinite ? .number($0) : nil }
-            case .timestamp: (TimeText.milliseconds(text, in: zone) ?? Int64(text)).map { .integer($0) }
+            case .timestamp: (TimestampText.milliseconds(text, in: zone) ?? Int64(text)).map { .integer($0) }
             case .reference: .object(["recordName": .text(text)])
             case .location:
                 if case let parts = text.split(separator: ",").map({ Double($0) }), parts.count == 2,

@@ -51,6 +51,6 @@ enum RecordOutput {
     }
 
     private static func time(_ value: JSONTree) -> JSONTree {
-        value.integer.map { .text(TimeText.text($0)) } ?? value
+        value.integer.map { .text(TimestampText.text($0)) } ?? value
     }
 }

@@ -15,12 +15,12 @@ struct LogWriting: Service {
 
     func run() async {
         let writer = LogWriter(buffer: buffer, store: store, retention: retention, now: now) { [metrics, logger] in
-            report($0, metrics, logger)
+            report($0, to: metrics, logger)
         }
         await cancelWhenGracefulShutdown { await writer.run { try await Task.sleep(for: $0) } }
     }
 
-    private func report(_ event: LogWriter.Event, _ metrics: RequestMetrics, _ logger: Logger) {
+    private func report(_ event: LogWriter.Event, to metrics: RequestMetrics, _ logger: Logger) {
         switch event {
         case .dropped(let count):
             metrics.logEntriesDropped(count)

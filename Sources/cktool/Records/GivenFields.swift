@@ -1,7 +1,7 @@
 import Foundation
 
 /// The fields of a record as they are given: `{"title": {"type": "stringType", "value": "…"}}`.
-struct FieldInput {
+struct GivenFields {
     /// A field that is to be sent.
     struct Field {
         var name: String
@@ -80,7 +80,7 @@ struct FieldInput {
     ) async throws -> JSONTree {
         switch (type.scalar, value) {
         case (.timestamp, .text(let text)):
-            guard let time = TimeText.milliseconds(text) else { throw Self.unfit(field, type) }
+            guard let time = TimestampText.milliseconds(text) else { throw Self.unfit(field, type) }
             return .integer(time)
         case (.timestamp, .integer), (.int64, .integer), (.double, .integer), (.double, .number), (.string, .text),
             (.bytes, .text), (.reference, .object):
@@ -88,7 +88,7 @@ struct FieldInput {
         case (.reference, .text(let name)): return .object(["recordName": .text(name)])
         case (.location, .object(var members)):
             if case .text(let text)? = members["timestamp"] {
-                guard let time = TimeText.milliseconds(text) else { throw Self.unfit(field, type) }
+                guard let time = TimestampText.milliseconds(text) else { throw Self.unfit(field, type) }
                 members["timestamp"] = .integer(time)
             }
             return .object(members)
