@@ -15,7 +15,8 @@ extension EndpointName {
             .usersLookupContacts, .usersLookupParticipants, .identitiesLookup, .directoryLookup, .directoryHistory:
             userDescription
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword,
-            .accountsDiscovery, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery,
+            .accountsDiscovery, .accountsConsents, .accountsWebKeys, .keychainGet, .keychainCreate, .keychainRewrap,
+            .keychainReset, .keychainRecovery,
             .keychainRecover, .devicesList, .devicesRevoke, .devicesRename:
             deviceDescription
         case .adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
@@ -24,9 +25,11 @@ extension EndpointName {
             .adminToken:
             operatorDescription
         case .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .shareScript,
-            .notificationsPage, .notificationsScript, .notificationsWorker, .health, .metrics, .openAPI:
+            .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript, .health, .metrics,
+            .openAPI:
             pageDescription
-        case .unknown: nil
+        // Sites of other modules are for people, and not every cloud has them.
+        case .site, .unknown: nil
         }
     }
 }
@@ -417,7 +420,7 @@ extension EndpointName {
                 takes: .request([
                     "email?": .text, "proof?": .base64, "deviceName?": .text,
                     "lifetime?": .string(choices: ["session", "persistent", "device"]), "deviceID?": .text,
-                    "deviceSecret?": .base64,
+                    "deviceSecret?": .base64, "wantsKeychain?": .boolean,
                 ]),
                 gives: .answer([
                     "ckWebAuthToken": .text, "userRecordName": .text, "deviceID": .text, "deviceSecret?": .base64,
@@ -425,8 +428,12 @@ extension EndpointName {
                     "keychain?": .answer([
                         "generation": .integer, "passwordWrap": .base64, "identity": .base64,
                     ]),
+                    "withholdsKeychain?": .boolean,
                 ]))
-        case .sessionsDelete: .post("Signs a device out.", .device, takes: Self.ofDevice(), gives: .answer([:]))
+        case .sessionsDelete:
+            .post(
+                "Signs a device out, or the browser that sends the request.", .device,
+                takes: .request(["deviceID?": .text, "deviceSecret?": .base64]), gives: .answer([:]))
         case .accountsCreate:
             .post(
                 "Creates an account.", .device,
@@ -446,6 +453,24 @@ extension EndpointName {
             .post(
                 "Returns or decides whether others find the account's owner.", .device,
                 takes: Self.ofDevice(["isDiscoverable?": .boolean]), gives: .answer(["isDiscoverable?": .boolean]))
+        case .accountsConsents:
+            .post(
+                "Lets operators see the person's data of the container, lists consents, or takes them back.", .device,
+                takes: Self.ofDevice([
+                    "create?": .boolean, "seconds?": .number, "allowsChanges?": .boolean, "revoke?": .text,
+                ]),
+                gives: .answer([
+                    "token?": .text,
+                    "consents": .list(
+                        .answer([
+                            "id": .text, "container": .text, "environment": .text, "created": .time, "expires": .time,
+                            "allowsChanges": .boolean,
+                        ])),
+                ]))
+        case .accountsWebKeys:
+            .post(
+                "Returns or decides whether browsers may fetch the account's wrapped keys.", .device,
+                takes: Self.ofDevice(["allowsWebKeys?": .boolean]), gives: .answer(["allowsWebKeys": .boolean]))
         case .keychainGet:
             .post(
                 "Returns the state of the account's keychain.", .device, takes: Self.ofDevice(),
@@ -667,6 +692,11 @@ extension EndpointName {
                 operations: [
                     .init(method: "get", answers: [(200, .json(Self.healthBody)), (503, .json(Self.healthBody))])
                 ])
+        case .libraryScript:
+            EndpointDescription(
+                summary: "A script for pages of any origin, or the hashes of all.",
+                place: .path("/welkin/{release}/{name}"),
+                operations: [.init(method: "get", answers: [(200, .bytes)])])
         case .openAPI:
             EndpointDescription(
                 summary: "This document.", place: .path("/openapi.json"),
@@ -677,5 +707,6 @@ extension EndpointName {
 
     private static let healthBody = JSONSchema.answer([
         "status": .string(choices: ["ok", "degraded", "failing"]), "store?": .text, "details?": .list(.map(.any)),
+        "writing?": .text, "storeBytes?": .integer, "freeBytes?": .integer, "accounts?": .integer, "version?": .text,
     ])
 }

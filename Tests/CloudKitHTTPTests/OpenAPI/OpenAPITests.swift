@@ -5,7 +5,7 @@ import Testing
 /// The document of the API. That answers are as it says is checked wherever a test of this target gets one (`RawClient`).
 @Suite(.timeLimit(.minutes(20))) struct OpenAPITests {
     @Test func `every endpoint is described, and the document is the same bytes every time`() async throws {
-        for name in EndpointName.allCases where name != .unknown {
+        for name in EndpointName.allCases where name != .unknown && name != .site {
             #expect(name.apiDescription != nil, "\(name.rawValue) is not described")
         }
         try await TestCloud.run { cloud in
@@ -25,7 +25,7 @@ import Testing
                 let target = path.replacing("{container}", with: TestCloud.container)
                     .replacing("{environment}", with: "development").replacing("{database}", with: "public")
                     .replacing("{link}", with: "abc").replacing("{token}", with: "abc").replacing("{name}", with: "a")
-                    .replacing("{address}", with: "abc")
+                    .replacing("{address}", with: "abc").replacing("{release}", with: "1")
                 let answer = try await cloud.client.send(
                     "OPTIONS", target, headers: ["Authorization": "Bearer " + token])
                 let allowed = Set((answer.headers["allow"] ?? "").split(separator: ",").map { $0.filter { $0 != " " } })
