@@ -118,7 +118,9 @@ struct LogFileWriter {
             }
             try insert(ids, into: column, block)
         }
-        for column in Column.choices { try insert(entries.map { Self.bounded(column.number(of: $0)) }, into: column, block) }
+        for column in Column.choices {
+            try insert(entries.map { Self.bounded(column.number(of: $0)) }, into: column, block)
+        }
         for column in Column.numbers {
             try insert(ColumnBytes.encode(entries.map { Self.bounded(column.number(of: $0)) }), into: column, block)
         }

@@ -45,7 +45,8 @@ struct TestCloud: Sendable {
             cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, cacheLifetime: cacheLifetime, rounds: rounds,
-            pushServices: pushServices, log: requestLog, storage: storage, metricsBackend: metricsBackend, connectionTime: connectionTime)
+            pushServices: pushServices, log: requestLog, storage: storage, metricsBackend: metricsBackend,
+            connectionTime: connectionTime)
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         var services = ServiceGroupConfiguration(

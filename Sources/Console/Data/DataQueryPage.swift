@@ -75,7 +75,8 @@ struct DataQueryPage: ConsolePage {
                     caption: "\(found.records.count) \(found.records.count == 1 ? "record" : "records")"
                         + (found.continuationMarker == nil ? "" : ", and more"),
                     columns: ["Record"] + columns + ["Modified"],
-                    rows: found.records.map { row($0, columns: Array(columns), in: database) }, empty: "No record matches.")
+                    rows: found.records.map { row($0, columns: Array(columns), in: database) },
+                    empty: "No record matches.")
                 found.failures.sorted { $0.key < $1.key }.map { name, failure in
                     Tag.p {
                         Part.name(name)

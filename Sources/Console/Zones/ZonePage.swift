@@ -33,7 +33,8 @@ struct ZonePage: ConsolePage {
             }
             if zone.state == .live, zone.syncToken != nil {
                 changes = HTML([
-                    try await feed(zone, user, token, inspection, database, request), orders(on: zone, in: database, request),
+                    try await feed(zone, user, token, inspection, database, request),
+                    orders(on: zone, in: database, request),
                 ])
             }
         }
