@@ -84,7 +84,8 @@ struct RawClient: Sendable {
     static func request(
         _ method: String, _ target: String, body: String = "", headers: [String: String] = [:]
     ) -> [UInt8] {
-        var head = "\(method) \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+        var head = "\(method) \(target) HTTP/1.1\r\n"
+        if headers["Host"] == nil { head += "Host: 127.0.0.1\r\n" }
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         if !body.isEmpty || method == "POST" { head += "Content-Length: \(body.utf8.count)\r\n" }
         return Array((head + "\r\n" + body).utf8)
