@@ -29,8 +29,20 @@ async function finish(status) {
     const ended = new Promise((done) => process.once("exit", done));
     if (process.exitCode === null && process.kill()) await ended;
   }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  await remove();
   process.exit(status);
+}
+
+/** Removes the folder; processes that the browser has begun may still write to its profile. */
+async function remove() {
+  for (let tries = 0; ; tries += 1) {
+    try {
+      return rmSync(folder, { recursive: true, force: true });
+    } catch (error) {
+      if (tries >= 50) throw error;
+      await new Promise((done) => setTimeout(done, 100));
+    }
+  }
 }
 
 async function until(what, look) {
@@ -166,7 +178,7 @@ async function look(page, name) {
     const labelled = (field) => field.labels?.length || field.getAttribute("aria-label");
     for (const field of document.querySelectorAll("input:not([type=hidden]), select, textarea")) if (!labelled(field)) findings.push("no label: " + field.name);
     for (const table of document.querySelectorAll("table")) {
-      if (!table.caption?.innerText) findings.push("a table without caption");
+      if (!table.caption?.textContent.trim()) findings.push("a table without caption");
       for (const head of table.querySelectorAll("th")) if (!head.scope) findings.push("a heading without scope");
     }
     if (document.querySelectorAll("h1").length !== 1) findings.push("headings of level 1: " + document.querySelectorAll("h1").length);
@@ -329,6 +341,28 @@ async function main() {
   welkin("consent", "revoke", "all", "--endpoint", base, "--container", container, "--profile", "phone");
   await page.go(`${data}/record?${owner}&zone=Drafts&name=draft-1`);
   assert.ok(!(await page.text()).includes("A draft"), "a consent that was taken back still counts");
+
+  // What the steps above have left behind, in the log too.
+  welkin("fault", "order", "throttle", container, "--seconds", "600", "--email", email);
+  for (const [name, path] of Object.entries({
+    schema: `${place}/schema`, "schema-type": `${place}/schema/types/City`, "schema-text": `${place}/schema/text`,
+    "schema-deployment": `/console/containers/${container}/production/schema/deployment`, "schema-reset": `${place}/schema/reset`,
+    tokens: `${place}/tokens`, faults: `${place}/faults`, people: "/console/people", operators: "/console/operators",
+    alerts: "/console/alerts", "logs-of-container": `${place}/logs`, "telemetry-of-container": `${place}/telemetry`, telemetry: "/console/telemetry",
+  })) {
+    await page.go(path);
+    await look(page, name);
+  }
+  await until("an entry of the log", async () => {
+    await page.go("/console/logs?failed=on");
+    return page.run(`document.querySelector("main tbody a") !== null`);
+  });
+  await look(page, "logs");
+  await page.after(() => page.run(`document.querySelector("main tbody a").click()`));
+  await look(page, "logged-request");
+  await page.go("/console/people");
+  await page.after(() => page.run(`document.querySelector("main tbody a").click()`));
+  await look(page, "account");
 
   // Without script.
   await page.call("Emulation.setScriptExecutionDisabled", { value: true });
