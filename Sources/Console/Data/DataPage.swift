@@ -9,15 +9,11 @@ struct DataPage: ConsolePage {
     let title = "Data"
     let navigation: String? = "Data"
 
-    /// Private databases on a page.
-    private static let databasesMax = 50
-
     func show(_ request: PageRequest) async throws -> PageResponse {
         let database = try await DatabaseChoice(request)
         if database.user != nil { return try await privateDatabase(database, request) }
         let types = try await types(database, request)
-        let databases = try await database.inspection(request.cloud).privateDatabases(
-            after: request.query["after"].map { UserID($0) }, limit: Self.databasesMax + 1)
+        let databases = try await PrivateDatabaseList(database, request)
         return .page {
             Part.section("Public database", id: "public") {
                 types
@@ -33,30 +29,7 @@ struct DataPage: ConsolePage {
                     "Operators see what is there, not what it says: names, types, counts and sizes. Values are shown with a token "
                     "that the person makes."
                 }
-                viewForm(database.page("data"), label: "Private database of a user") {
-                    Input.text(
-                        "User's record name", name: "user", hint: "As records show it: _ and 32 digits",
-                        isRequired: true)
-                    Input.submit("Show")
-                }
-                Part.table(
-                    caption: "Private databases, by user", columns: ["User", "Zones", "Records", "Size"],
-                    rows: databases.prefix(Self.databasesMax).map { summary in
-                        [
-                            Part.link(
-                                summary.user.recordName,
-                                database.page("data", query: ["user": summary.user.recordName])),
-                            Part.number(summary.zoneCount), Part.number(summary.recordCount),
-                            Part.bytes(summary.recordBytes),
-                        ]
-                    }, empty: "There is no private database yet.")
-                if databases.count > Self.databasesMax {
-                    Tag.p {
-                        Part.link(
-                            "More private databases",
-                            database.page("data", query: ["after": databases[Self.databasesMax - 1].user.recordName]))
-                    }
-                }
+                databases.html(page: "data", label: "Private database of a user")
             }
         }
     }

@@ -9,7 +9,6 @@ struct ZonesPage: ConsolePage {
     let navigation: String? = "Zones"
 
     private static let zonesMax = 100
-    private static let databasesMax = 50
 
     func show(_ request: PageRequest) async throws -> PageResponse {
         let database = try await DatabaseChoice(request)
@@ -43,32 +42,10 @@ struct ZonesPage: ConsolePage {
     }
 
     private func databases(_ database: DatabaseChoice, _ request: PageRequest) async throws -> PageResponse {
-        let databases = try await database.inspection(request.cloud).privateDatabases(
-            after: request.query["after"].map { UserID($0) }, limit: Self.databasesMax + 1)
+        let databases = try await PrivateDatabaseList(database, request)
         return .page {
             Tag.p(.class("quiet"), text: "Custom zones and their feeds are in private databases.")
-            viewForm(database.page("zones"), label: "Zones of a user") {
-                Input.text(
-                    "User's record name", name: "user", hint: "As records show it: _ and 32 digits", isRequired: true)
-                Input.submit("Show")
-            }
-            Part.table(
-                caption: "Private databases, by user", columns: ["User", "Zones", "Records", "Size"],
-                rows: databases.prefix(Self.databasesMax).map { summary in
-                    [
-                        Part.link(
-                            summary.user.recordName, database.page("zones", query: ["user": summary.user.recordName])),
-                        Part.number(summary.zoneCount), Part.number(summary.recordCount),
-                        Part.bytes(summary.recordBytes),
-                    ]
-                }, empty: "There is no private database yet.")
-            if databases.count > Self.databasesMax {
-                Tag.p {
-                    Part.link(
-                        "More private databases",
-                        database.page("zones", query: ["after": databases[Self.databasesMax - 1].user.recordName]))
-                }
-            }
+            databases.html(page: "zones", label: "Zones of a user")
         }
     }
 }
