@@ -56,21 +56,19 @@ struct SchemaEndpoints {
         let place = try request.place
         guard place.environment == .production else { throw Self.productionOnly }
         let order = try SchemaOrderBody(request.body, allowing: [.force, .validate])
-        if order.validate == true {
-            let report = try await DeploySchema(cloud).report(on: place.container)
-            return try .json(
-                DeploymentBody(
-                    changes: report.changes.map(\.line), isSafe: report.isSafe,
-                    findings: report.findings.map { FindingBody(kind: $0.kind.rawValue, text: $0.text) }))
-        }
-        return try await logged("schema deployment", request) {
-            let report = try await DeploySchema(cloud).run(
-                of: place.container, force: order.force ?? false, waits: false)
-            return try .json(
-                DeploymentBody(
-                    changes: report.changes.map(\.line), isSafe: report.isSafe,
-                    findings: report.findings.map { FindingBody(kind: $0.kind.rawValue, text: $0.text) }))
-        }
+        let deployment = DeploySchema(cloud)
+        let report =
+            if order.validate == true {
+                try await deployment.report(on: place.container)
+            } else {
+                try await logged("schema deployment", request) {
+                    try await deployment.run(of: place.container, force: order.force ?? false, waits: false)
+                }
+            }
+        return try .json(
+            DeploymentBody(
+                changes: report.changes.map(\.line), isSafe: report.isSafe,
+                findings: report.findings.map { FindingBody(kind: $0.kind.rawValue, text: $0.text) }))
     }
 
     /// Puts development back to production's schema, without data.
@@ -98,26 +96,16 @@ struct SchemaEndpoints {
         return try .json(RolesBody(roles: members.mapValues { $0.map(\.recordName).sorted() }))
     }
 
-    /// Carries an order out and reports it to the operator's log, also when it failed.
-    private func logged(
-        _ order: String, _ request: IncomingRequest, _ body: () async throws -> EndpointResponse
-    ) async throws -> EndpointResponse {
+    /// Carries an order out and reports it to the operator's log of lines, also when it failed; the entry in the log of requests is that of
+    /// the request.
+    private func logged<Value>(
+        _ order: String, _ request: IncomingRequest, _ body: () async throws -> Value
+    ) async throws -> Value {
         let place = try request.place
         guard case .operator(let token) = request.sender else { throw RequestFailure.endpointNotFound }
         request.subject.attributes["order"] = order
-        var metadata: Logger.Metadata = [
-            "order": .string(order), "operator": .string(token.id), "container": .string(place.container.name),
-            "environment": .string(place.environment.rawValue), "outcome": "done",
-        ]
-        do {
-            let answer = try await body()
-            logger.notice("operator's order", metadata: metadata)
-            return answer
-        } catch {
-            metadata["outcome"] = .string((error as? RequestFailure)?.code.rawValue ?? "failed")
-            logger.notice("operator's order", metadata: metadata)
-            throw error
-        }
+        return try await OperatorLog(logger: logger, log: nil, now: cloud.serverEnvironment.now)
+            .report(order, by: token.id, in: place, body)
     }
 
     private static let noImport = RequestFailure(
