@@ -2,7 +2,8 @@
 ///
 /// A transaction sees one consistent state of its partitions. The body of a write may run more than once and must have
 /// no effect but the transaction's own; what it returns is handed on only after its writes are durable. A body that
-/// throws leaves nothing behind.
+/// throws leaves nothing behind. The body of a read may run more than once as well, when the engine is another process
+/// and the connection to it is lost.
 ///
 /// A body awaits nothing but its transaction: it holds up the writers behind it. It never calls `write` of the same
 /// store, which would wait for itself.

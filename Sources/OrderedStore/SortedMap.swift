@@ -1,22 +1,10 @@
 /// Values by key, in key order: a value type whose copies share what neither has changed.
 ///
-/// Two levels: a list of chunks, each a short sorted list. Changing a copy costs one chunk and the list of chunks.
+/// A list of runs, which are short lists of chunks. Changing a copy costs one chunk, the list of a run's chunks, and the list of runs, so
+/// that millions of entries take little more than thousands do.
 package struct SortedMap<Value: Sendable>: Sendable {
-    private static var chunkCountMax: Int { 64 }
-
-    private struct Chunk: Sendable {
-        var keys: [Bytes]
-        var values: [Value]
-    }
-
-    /// A place before a key, or the end.
-    private struct Position {
-        var chunk: Int
-        var offset: Int
-    }
-
     /// None is empty.
-    private var chunks: [Chunk] = []
+    private var runs: [SortedRun<Value>] = []
     /// The number of entries.
     package private(set) var count = 0
 
@@ -28,12 +16,12 @@ package struct SortedMap<Value: Sendable>: Sendable {
 
     /// The value under `key`; nil where there is none, and to remove it.
     package subscript(key: Bytes) -> Value? {
-        get {
-            let position = firstPosition(from: key)
-            return holds(key, at: position) ? chunks[position.chunk].values[position.offset] : nil
-        }
+        get { runs.isEmpty ? nil : runs[run(for: key)][key] }
         set {
-            if let newValue { insert(newValue, under: key) } else { remove(key) }
+            if runs.isEmpty { runs.append(SortedRun()) }
+            let index = run(for: key)
+            change(at: index) { $0[key] = newValue }
+            if newValue != nil, let upper = runs[index].takeUpperHalf() { runs.insert(upper, at: index + 1) }
         }
     }
 
@@ -41,149 +29,58 @@ package struct SortedMap<Value: Sendable>: Sendable {
     package func entries(
         in range: KeyRange, limit: Int = .max, reverse: Bool = false
     ) -> [(key: Bytes, value: Value)] {
-        reverse ? last(of: range, limit: limit) : first(of: range, limit: limit)
-    }
-
-    /// Calls `body` with each entry in key order.
-    package func visit<Failure: Error>(_ body: (Bytes, Value) throws(Failure) -> Void) throws(Failure) {
-        for chunk in chunks {
-            for offset in chunk.keys.indices { try body(chunk.keys[offset], chunk.values[offset]) }
-        }
-    }
-
-    /// Returns whether there is a key in `range`.
-    package func holdsKey(in range: KeyRange) -> Bool {
-        let position = firstPosition(from: range.lower)
-        return position.chunk < chunks.count && chunks[position.chunk].keys[position.offset].precedes(range.upper)
-    }
-
-    /// Removes all entries whose keys are in a range.
-    package mutating func removeAll(in range: KeyRange) {
-        if isEmpty || range.isEmpty { return }
-        let start = firstPosition(from: range.lower)
-        let end = firstPosition(from: range.upper)
-        if start.chunk == end.chunk {
-            if start.offset < end.offset { removeOffsets(start.offset..<end.offset, inChunk: start.chunk) }
-            return
-        }
-        // From the back, so that indices stay good.
-        if end.offset > 0 { removeOffsets(0..<end.offset, inChunk: end.chunk) }
-        let firstWhole = start.offset == 0 ? start.chunk : start.chunk + 1
-        for chunk in chunks[firstWhole..<end.chunk] { count -= chunk.keys.count }
-        chunks.removeSubrange(firstWhole..<end.chunk)
-        if firstWhole > start.chunk {
-            removeOffsets(start.offset..<chunks[start.chunk].keys.count, inChunk: start.chunk)
-        }
-    }
-}
-
-extension SortedMap {
-    private mutating func insert(_ value: Value, under key: Bytes) {
-        if chunks.isEmpty {
-            chunks.append(Chunk(keys: [key], values: [value]))
-            count = 1
-            return
-        }
-        let index = chunk(for: key)
-        let offset = offset(of: key, inChunk: index)
-        if offset < chunks[index].keys.count, chunks[index].keys[offset] == key {
-            chunks[index].values[offset] = value
-            return
-        }
-        chunks[index].keys.insert(key, at: offset)
-        chunks[index].values.insert(value, at: offset)
-        count += 1
-        if chunks[index].keys.count > Self.chunkCountMax { split(index, insertedAt: offset) }
-    }
-
-    private mutating func split(_ index: Int, insertedAt offset: Int) {
-        // Keys that arrive in order leave full chunks behind them.
-        let middle = offset == Self.chunkCountMax ? Self.chunkCountMax : Self.chunkCountMax / 2
-        let upper = Chunk(
-            keys: Array(chunks[index].keys[middle...]), values: Array(chunks[index].values[middle...]))
-        chunks[index].keys.removeSubrange(middle...)
-        chunks[index].values.removeSubrange(middle...)
-        chunks.insert(upper, at: index + 1)
-    }
-
-    private mutating func remove(_ key: Bytes) {
-        let position = firstPosition(from: key)
-        if holds(key, at: position) {
-            removeOffsets(position.offset..<(position.offset + 1), inChunk: position.chunk)
-        }
-    }
-
-    private mutating func removeOffsets(_ offsets: Range<Int>, inChunk index: Int) {
-        count -= offsets.count
-        if offsets.count == chunks[index].keys.count {
-            chunks.remove(at: index)
-            return
-        }
-        chunks[index].keys.removeSubrange(offsets)
-        chunks[index].values.removeSubrange(offsets)
-    }
-
-    private func first(of range: KeyRange, limit: Int) -> [(key: Bytes, value: Value)] {
+        let indices = runs(in: range)
+        guard let first = indices.first else { return [] }
+        if indices.count == 1 { return runs[first].entries(in: range, limit: limit, reverse: reverse) }
         var found: [(key: Bytes, value: Value)] = []
-        var position = firstPosition(from: range.lower)
-        while position.chunk < chunks.count {
-            let chunk = chunks[position.chunk]
-            for offset in position.offset..<chunk.keys.count {
-                if found.count >= limit || !chunk.keys[offset].precedes(range.upper) { return found }
-                found.append((chunk.keys[offset], chunk.values[offset]))
-            }
-            position = Position(chunk: position.chunk + 1, offset: 0)
+        for index in reverse ? Array(indices.reversed()) : Array(indices) where found.count < limit {
+            found += runs[index].entries(in: range, limit: limit - found.count, reverse: reverse)
         }
         return found
     }
 
-    private func last(of range: KeyRange, limit: Int) -> [(key: Bytes, value: Value)] {
-        var found: [(key: Bytes, value: Value)] = []
-        var end = firstPosition(from: range.upper)
-        while true {
-            if end.chunk < chunks.count {
-                let chunk = chunks[end.chunk]
-                for offset in stride(from: end.offset - 1, through: 0, by: -1) {
-                    if found.count >= limit || chunk.keys[offset].precedes(range.lower) { return found }
-                    found.append((chunk.keys[offset], chunk.values[offset]))
-                }
-            }
-            if end.chunk == 0 { return found }
-            end = Position(chunk: end.chunk - 1, offset: chunks[end.chunk - 1].keys.count)
-        }
+    /// Calls `body` with each entry in key order.
+    package func visit<Failure: Error>(_ body: (Bytes, Value) throws(Failure) -> Void) throws(Failure) {
+        for run in runs { try run.visit(body) }
     }
 
-    private func holds(_ key: Bytes, at position: Position) -> Bool {
-        position.chunk < chunks.count && chunks[position.chunk].keys[position.offset] == key
+    /// Returns whether there is a key in `range`.
+    package func holdsKey(in range: KeyRange) -> Bool {
+        // A range that begins behind the last key of its run goes on with the first one of the next.
+        runs(in: range).prefix(2).contains { runs[$0].holdsKey(in: range) }
     }
 
-    /// Before the first key that is not before `key`; beyond the last chunk when there is none.
-    private func firstPosition(from key: Bytes) -> Position {
-        if chunks.isEmpty { return Position(chunk: 0, offset: 0) }
-        let index = chunk(for: key)
-        let offset = offset(of: key, inChunk: index)
-        return offset < chunks[index].keys.count
-            ? Position(chunk: index, offset: offset) : Position(chunk: index + 1, offset: 0)
+    /// Removes all entries whose keys are in a range.
+    package mutating func removeAll(in range: KeyRange) {
+        if range.isEmpty { return }
+        // From the back, so that indices stay good.
+        for index in runs(in: range).reversed() { change(at: index) { $0.removeAll(in: range) } }
     }
 
-    /// The last chunk that begins at or before `key`, or the first of all.
-    private func chunk(for key: Bytes) -> Int {
+    /// Changes a run in place, and removes it when nothing is left of it.
+    private mutating func change(at index: Int, _ body: (inout SortedRun<Value>) -> Void) {
+        let before = runs[index].count
+        body(&runs[index])
+        count += runs[index].count - before
+        if runs[index].isEmpty { runs.remove(at: index) }
+    }
+
+    /// The last run that begins at or before `key`, or the first of all.
+    private func run(for key: Bytes) -> Int {
         var low = 1
-        var high = chunks.count
+        var high = runs.count
         while low < high {
             let middle = (low + high) / 2
-            if key.precedes(chunks[middle].keys[0]) { high = middle } else { low = middle + 1 }
+            // No run is empty.
+            if let first = runs[middle].firstKey, key.precedes(first) { high = middle } else { low = middle + 1 }
         }
-        return low - 1
+        return max(low - 1, 0)
     }
 
-    private func offset(of key: Bytes, inChunk index: Int) -> Int {
-        var low = 0
-        var high = chunks[index].keys.count
-        while low < high {
-            let middle = (low + high) / 2
-            if chunks[index].keys[middle].precedes(key) { low = middle + 1 } else { high = middle }
-        }
-        return low
+    /// The runs that may have keys of a range.
+    private func runs(in range: KeyRange) -> Range<Int> {
+        if runs.isEmpty { return 0..<0 }
+        let first = run(for: range.lower)
+        return first..<(max(first, run(for: range.upper)) + 1)
     }
 }

@@ -25,7 +25,7 @@ final class Checkpointer: Sendable {
     private let path: String
     private let options: SQLiteStore.Options
     private let partitions: PartitionIDs
-    private let thread: DiskThread
+    private let thread: BlockingThread
     private let state: Mutex<State>
 
     init(path: String, options: SQLiteStore.Options, partitions: PartitionIDs) throws(StoreError) {
@@ -33,7 +33,7 @@ final class Checkpointer: Sendable {
         self.options = options
         self.partitions = partitions
         state = Mutex(State(startPages: options.checkpointPages))
-        thread = try DiskThread.start()
+        thread = try BlockingThread.start()
     }
 
     deinit { thread.stop() }

@@ -9,7 +9,7 @@ final class FairTurns: Sendable {
     private let queue = Mutex(TurnQueue<CheckedContinuation<Void, Never>>())
 
     /// Returns in the user's turn. Each call is followed by one of `unlock`. Called on `thread`.
-    func lock(for user: String, on thread: DiskThread) async {
+    func lock(for user: String, on thread: BlockingThread) async {
         await withCheckedContinuation { continuation in
             guard queue.withLock({ $0.add(continuation, of: user) }) else { return }
             Task(executorPreference: thread) { [self] in unlock() }
@@ -20,7 +20,9 @@ final class FairTurns: Sendable {
     func unlock() { queue.withLock { $0.next() }?.resume() }
 
     /// Runs `body` in the user's turn.
-    func withLock<Value>(for user: String, on thread: DiskThread, _ body: () throws -> Value) async rethrows -> Value {
+    func withLock<Value>(
+        for user: String, on thread: BlockingThread, _ body: () throws -> Value
+    ) async rethrows -> Value {
         await lock(for: user, on: thread)
         defer { unlock() }
         return try body()

@@ -35,9 +35,12 @@ extension Handle {
     }
 
     /// Gives the store another epoch. The salt stays: all checksums were made with it.
-    func renewEpoch() throws(StoreError) {
+    ///
+    /// - Parameter epoch: The new one; nil: one that is drawn.
+    func renewEpoch(to epoch: UInt64? = nil) throws(StoreError) {
         let salt = try identity().salt
-        try execute("UPDATE store SET identity = x'\(StoreIdentity.drawn(salt: salt).hexadecimal)'")
+        let identity = epoch.map { StoreIdentity(epoch: $0, salt: salt) } ?? .drawn(salt: salt)
+        try execute("UPDATE store SET identity = x'\(identity.hexadecimal)'")
     }
 
     /// Returns the name under which SQLite opens a file alone, as one that never changes.

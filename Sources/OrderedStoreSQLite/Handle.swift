@@ -31,7 +31,7 @@ struct Handle: ~Copyable {
 
     let path: String
     let partitions: PartitionIDs
-    private var database: OpaquePointer?
+    private(set) var database: OpaquePointer?
     private var statements = [OpaquePointer?](repeating: nil, count: SQLQuery.allCases.count)
     /// Pages in the write-ahead log after the last commit; SQLite writes it.
     private let logPages = UnsafeMutablePointer<Int32>.allocate(capacity: 1)

@@ -54,7 +54,7 @@ package struct LogInspection: Hashable, Sendable {
 }
 
 /// The checksum of SQLite's log, which goes on from frame to frame.
-private struct LogChecksum {
+struct LogChecksum {
     var first: UInt32 = 0
     var second: UInt32 = 0
     let isBigEndian: Bool
@@ -75,7 +75,8 @@ private struct LogChecksum {
 }
 
 extension [UInt8] {
-    fileprivate func word(_ offset: Int) -> UInt32 {
+    /// The number in four bytes, the highest first.
+    func word(_ offset: Int) -> UInt32 {
         self[offset..<offset + 4].reduce(0) { $0 << 8 | UInt32($1) }
     }
 }

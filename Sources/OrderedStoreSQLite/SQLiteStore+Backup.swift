@@ -14,7 +14,7 @@ extension SQLiteStore {
     ///
     /// - Throws: `unavailable` when there is a file at `target` already, `diskFull`, and the errors of opening a store.
     package func backUp(to target: String) async throws {
-        let thread = try DiskThread.start()
+        let thread = try BlockingThread.start()
         defer { thread.stop() }
         try await withTaskExecutorPreference(thread) { try Self.backUp(path, to: target) }
     }

@@ -20,7 +20,7 @@ extension SQLiteStore {
     private func reading<Value: Sendable>(
         _ body: @Sendable (inout Handle) throws(StoreError) -> Value
     ) async throws -> Value {
-        let thread = try DiskThread.start()
+        let thread = try BlockingThread.start()
         defer { thread.stop() }
         let connection = Connection(
             try Handle(path: path, options: Options(), role: .backup, partitions: partitions))

@@ -8,7 +8,7 @@ import Synchronization
 /// Writes share commits: bodies that wait are run one after another in one transaction with one sync of the disk, and
 /// are answered together. Reads run beside them, each in one snapshot. Other processes may open the file too; hints
 /// report only commits made through this store.
-package final class SQLiteStore: OrderedStore {
+package final class SQLiteStore: PersistentStore {
     /// The limits and the clock of a store.
     package struct Options: Sendable {
         /// Makes the file when it is not there; without it that is an error.
@@ -30,6 +30,9 @@ package final class SQLiteStore: OrderedStore {
         /// Creates the options of a store on a disk.
         package init() {}
     }
+
+    /// The number of the format that this version writes; it reads no other.
+    package static var formatVersion: Int { Int(Format.version) }
 
     /// Drawn when the file was made, and again for each backup. A file copied by other means keeps it: `renewEpoch`.
     package var epoch: UInt64 { heldEpoch.load(ordering: .acquiring) }
@@ -99,14 +102,25 @@ package final class SQLiteStore: OrderedStore {
 
     /// Gives the store another epoch, unless it has changed from `epoch` already.
     package func renewEpoch(from epoch: UInt64) async throws {
+        try await changeIdentity { (handle) throws(StoreError) in
+            if try handle.identity().epoch == epoch { try handle.renewEpoch() }
+        }
+    }
+
+    /// Gives the store the epoch of a store which it takes the place of.
+    package func setEpoch(_ epoch: UInt64) async throws {
+        try await changeIdentity { (handle) throws(StoreError) in try handle.renewEpoch(to: epoch) }
+    }
+
+    private func changeIdentity(_ change: @Sendable (inout Handle) throws(StoreError) -> Void) async throws {
         let writer = writer
-        let renewed = try await writer.write([Self.ownPartition]) { _ in
+        let epoch = try await writer.write([Self.ownPartition]) { _ in
             try writer.connection.use { (handle) throws(StoreError) in
-                if try handle.identity().epoch == epoch { try handle.renewEpoch() }
+                try change(&handle)
                 return try handle.identity().epoch
             }
         }
-        heldEpoch.store(renewed, ordering: .releasing)
+        heldEpoch.store(epoch, ordering: .releasing)
     }
 
     /// Named in writes that change the file's own table and no entry.

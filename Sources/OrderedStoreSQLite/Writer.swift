@@ -20,7 +20,7 @@ final class Writer: Sendable {
     private let hints: CommitHints
     /// Nanoseconds of a clock that is never set back.
     private let now: @Sendable () -> UInt64
-    private let thread: DiskThread
+    private let thread: BlockingThread
     private let turns = FairTurns()
     private let state = Mutex(State())
 
@@ -31,7 +31,7 @@ final class Writer: Sendable {
         self.checkpointer = checkpointer
         self.hints = hints
         self.now = now
-        thread = try DiskThread.start()
+        thread = try BlockingThread.start()
     }
 
     deinit { thread.stop() }

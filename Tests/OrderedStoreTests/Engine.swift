@@ -1,11 +1,18 @@
 import Foundation
 import OrderedStore
 import OrderedStoreSQLite
+import PostgresServer
+import Synchronization
 import Testing
+
+@testable import OrderedStorePostgres
 
 /// The engines that every test of the engine suite runs on.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case memory, sqlite
+    case memory, sqlite, postgres
+
+    /// Without PostgreSQL where it is not installed; `PostgresStoreTests` say so.
+    static let allCases: [Self] = [.memory, .sqlite] + (PostgresServer.missing == nil ? [.postgres] : [])
 
     var testDescription: String { rawValue }
 
@@ -23,7 +30,35 @@ enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
                     throw error
                 }
             }
+        case .postgres: try await withPostgresStore { try await body($0) }
         }
+    }
+}
+
+/// The options of a store in a schema of its own, with few connections.
+func postgresOptions(
+    schema: String = PostgresServer.freshSchema(), on server: PostgresServer? = nil
+) async throws -> PostgresStore.Options {
+    let server = if let server { server } else { try await PostgresServer.shared() }
+    var options = try PostgresStore.Options(PostgresConfiguration(server.address(schema: schema)), wallClock: { 0 })
+    options.writersMax = 4
+    options.readersMax = 2
+    return options
+}
+
+/// A store in a schema of its own, or with the options given.
+func withPostgresStore(
+    schema: String = PostgresServer.freshSchema(), _ options: PostgresStore.Options? = nil,
+    _ body: (PostgresStore) async throws -> Void
+) async throws {
+    let usual = try await postgresOptions(schema: schema)
+    let store = try await PostgresStore.open(options ?? usual)
+    do {
+        try await body(store)
+        await store.close()
+    } catch {
+        await store.close()
+        throw error
     }
 }
 
@@ -79,6 +114,17 @@ actor Latch {
 
     func wait() async {
         if !isOpen { await withCheckedContinuation { waiting.append($0) } }
+    }
+}
+
+/// A value that several tasks change.
+final class Shared<Value: Sendable>: Sendable {
+    private let held: Mutex<Value>
+
+    init(_ value: Value) { held = Mutex(value) }
+
+    func withLock<Result: Sendable>(_ body: (inout Value) -> Result) -> Result {
+        held.withLock { value in body(&value) }
     }
 }
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import OrderedStoreSQLite
+@testable import OrderedStore
 
 @Suite("The jobs of the disk's thread", .timeLimit(.minutes(20)))
 struct JobQueueTests {

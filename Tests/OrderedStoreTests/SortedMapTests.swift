@@ -28,6 +28,44 @@ struct SortedMapTests {
         }
     }
 
+    @Test func `many entries, in order and at random, agree with a sorted list`() {
+        var generator = SplitMix64(seed: 4)
+        var map = SortedMap<Int>()
+        // In order, so that runs are full; then between them, so that they are divided.
+        let numbers = Array(0..<40_000) + (0..<20_000).map { _ in Int.random(in: 0..<40_000, using: &generator) }
+        func key(_ number: Int, _ suffix: [UInt8] = []) -> Bytes { [UInt8(number >> 8), UInt8(number & 255)] + suffix }
+        var keys: Set<Bytes> = []
+        for (index, number) in numbers.enumerated() {
+            let key = key(number, index < 40_000 ? [] : [UInt8(index & 3)])
+            map[key] = index
+            keys.insert(key)
+        }
+        let sorted = keys.sorted { $0.lexicographicallyPrecedes($1) }
+        #expect(map.count == sorted.count)
+        #expect(map.entries(in: KeyRange(lower: [0], upper: [255])).map(\.key) == sorted)
+        #expect(
+            map.entries(in: KeyRange(lower: [0], upper: [255]), limit: 9, reverse: true).map(\.key)
+                == Array(sorted.reversed().prefix(9)))
+        for _ in 0..<200 {
+            let lower = Int.random(in: 0..<sorted.count, using: &generator)
+            let upper = min(lower + Int.random(in: 0..<20_000, using: &generator), sorted.count - 1)
+            let range = KeyRange(lower: sorted[lower], upper: sorted[upper])
+            #expect(map.holdsKey(in: range) == (lower < upper))
+            #expect(map.entries(in: range, limit: 5).map(\.key) == Array(sorted[lower..<upper].prefix(5)))
+            #expect(
+                map.entries(in: range, limit: 5, reverse: true).map(\.key)
+                    == Array(sorted[lower..<upper].reversed().prefix(5)))
+        }
+        let copy = map
+        map.removeAll(in: KeyRange(lower: sorted[100], upper: sorted[sorted.count - 100]))
+        #expect(map.count == 200 && copy.count == sorted.count)
+        #expect(
+            map.entries(in: KeyRange(lower: [0], upper: [255])).map(\.key)
+                == Array(sorted.prefix(100) + sorted.suffix(100)))
+        for key in sorted { map[key] = nil }
+        #expect(map.isEmpty && map.entries(in: KeyRange(lower: [0], upper: [255])).isEmpty)
+    }
+
     @Test func `a copy keeps its content`() {
         var map = SortedMap<Int>()
         for index in 0..<1000 { map[[UInt8(index / 256), UInt8(index % 256)]] = index }

@@ -3,12 +3,14 @@ import CloudKitDevice
 import CloudKitServer
 import FileStore
 import Foundation
+import OrderedStore
+import OrderedStorePostgres
 import OrderedStoreSQLite
 
 /// The folder of a cloud: its store, the files of assets and its secret, readable only by the owner of the files.
 struct DataFolder {
     let path: String
-    let store: SQLiteStore
+    let store: any PersistentStore
     /// The bytes of assets.
     let files: FolderFileStore
     let serverEnvironment: ServerEnvironment
@@ -16,17 +18,21 @@ struct DataFolder {
     let claim: FileClaim?
     /// The reason for which the store was given another epoch; nil: it was not.
     let renewal: EpochRenewal?
+    /// The time of the earlier state that the store went back to last; nil: it never did.
+    private var restoredTo: Int64?
 
     /// Opens the folder.
     ///
-    /// - Parameter serves: Whether the cloud is about to be served. Then a missing cloud is created: the folder, the store and the
-    ///   secret in it. Its parent folders are not created, and commands that work on a cloud create none, so that a mistyped path
-    ///   is reported.
+    /// - Parameters:
+    ///   - serves: Whether the cloud is about to be served. Then a missing cloud is created: the folder, the store and the
+    ///     secret in it. Its parent folders are not created, and commands that work on a cloud create none, so that a mistyped path
+    ///     is reported.
+    ///   - adoptsCopy: Whether a copy of an earlier state is served, with a new epoch.
     /// - Throws: `CommandFailure`, `SecretError`.
-    private init(_ path: String, serves: Bool) throws {
-        let path = URL(fileURLWithPath: path).path
+    private init(_ path: String, serves: Bool, adoptsCopy: Bool) throws {
         self.path = path
         let storePath = path + Self.storeName
+        try FolderOwner.become(ofFolder: path)
         let isMissing = try !Self.exists(storePath, in: path)
         let check = StartCheck(folder: path, storePath: storePath)
         // Files created from here on, also by the store, are readable only by their owner.
@@ -39,6 +45,7 @@ struct DataFolder {
             }
             claim = serves ? try Self.claim(path) : nil
             renewal = serves && !isNew ? try check.checkHistory() : nil
+            if let renewal, renewal.isOfCopy, !adoptsCopy { throw check.copyRefused(renewal) }
             if renewal != nil { try SQLiteStore.renewEpoch(path: storePath) }
             // The store first: a secret without a store is refused.
             store = try SQLiteStore(path: storePath)
@@ -50,6 +57,38 @@ struct DataFolder {
             throw error
         } catch {
             throw CommandFailure("the data folder \(path) cannot be used: \(error)")
+        }
+    }
+
+    /// Opens a folder whose store is in a database. It holds the secret and the files of assets.
+    private init(_ path: String, in configuration: PostgresConfiguration, serves: Bool) async throws {
+        self.path = path
+        umask(0o077)
+        if try !Self.exists(path + "/secret", in: path) { try Self.checkCreation(of: path, isAllowed: serves) }
+        let store: PostgresStore
+        do {
+            store = try await PostgresStore.open(PostgresStore.Options(configuration, wallClock: Self.now))
+        } catch {
+            throw CommandFailure("the store \(configuration) cannot be used: \(error)")
+        }
+        do {
+            try PrivateFile.makeFolder(path)
+            claim = serves ? try Self.claim(path) : nil
+            let check = DatabaseCheck(folder: path, store: store)
+            try await check.checkSecret(mayBeNew: serves)
+            let secret = try Self.secret(path + "/secret")
+            try await check.checkOwner(secret: secret, claims: serves)
+            renewal = serves ? try await check.checkHistory() : nil
+            if renewal != nil { try await store.renewEpoch(from: store.epoch) }
+            self.store = store
+            serverEnvironment = ServerEnvironment(secret: secret, now: Self.now)
+            files = try FolderFileStore(path + "/assets", now: Self.now)
+        } catch {
+            await store.close()
+            switch error {
+            case is SecretError, is CommandFailure: throw error
+            default: throw CommandFailure("the cloud in \(path) and \(configuration) cannot be used: \(error)")
+            }
         }
     }
 
@@ -70,7 +109,16 @@ struct DataFolder {
     func cloud(limits: Limits) -> Cloud {
         let cloud = Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits)
         if let renewal { cloud.storeHistory.note(renewal) }
+        if let restoredTo { cloud.storeHistory.note(restoredTo: restoredTo) }
         return cloud
+    }
+
+    /// Prepares the store for new changes after it went back to an earlier state.
+    ///
+    /// - Parameter restoredTo: The time of the state, in milliseconds since 1970; 0 if it is not known.
+    func continueFromEarlierState(restoredTo: Int64) async throws {
+        try await ContinueFromEarlierState(cloud)
+            .run(restoredTo: restoredTo, partitions: try await store.partitionNames())
     }
 
     /// Notes the present state of the store as served, before anything is.
@@ -81,12 +129,31 @@ struct DataFolder {
 
     /// Opens a folder, runs `body` with it and closes its store, also after an error; refusals become readable failures.
     ///
-    /// - Parameter serves: Whether the cloud is about to be served; a missing one is created, in a folder whose parent exists.
+    /// - Parameters:
+    ///   - serves: Whether the cloud is about to be served; a missing one is created, in a folder whose parent exists.
+    ///   - adoptsCopy: Whether a copy of an earlier state is served, with a new epoch.
     static func with<Value>(
-        _ path: String, serves: Bool = false, _ body: (DataFolder) async throws -> Value
+        _ options: DataOptions, serves: Bool = false, adoptsCopy: Bool = false,
+        _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
-        let folder = try DataFolder(path, serves: serves)
+        try await with(
+            path: options.data, store: try options.location(), serves: serves, adoptsCopy: adoptsCopy, body)
+    }
+
+    /// Opens the folder at `path` with its store.
+    static func with<Value>(
+        path: String, store: StoreLocation = .folder, serves: Bool = false, adoptsCopy: Bool = false,
+        _ body: (DataFolder) async throws -> Value
+    ) async throws -> Value {
+        let path = URL(fileURLWithPath: path).path
+        var folder =
+            switch store {
+            case .folder: try DataFolder(path, serves: serves, adoptsCopy: adoptsCopy)
+            case .postgres(let configuration): try await DataFolder(path, in: configuration, serves: serves)
+            }
         do {
+            if folder.renewal != nil { try await folder.continueFromEarlierState(restoredTo: 0) }
+            folder.restoredTo = try await folder.cloud.readRestoredTo()
             let value = try await CommandFailure.explaining { try await body(folder) }
             await folder.store.close()
             return value

@@ -51,9 +51,22 @@ struct StartCheck {
         return served.epoch != present.epoch || present.servedMark < served.mark ? .olderThanServed : nil
     }
 
+    /// Returns the refusal of a folder that is a copy of an earlier state.
+    func copyRefused(_ renewal: EpochRenewal) -> CommandFailure {
+        CommandFailure(
+            "\(renewal.rawValue): \(folder) seems to be a copy of an earlier state. If it is to take the place of the cloud, start it once with "
+                + "--adopt-copy; a new epoch begins then, and every device fetches everything again and offers what it saved later. Otherwise "
+                + "move it away, and restore a backup with welkin restore")
+    }
+
     private func foreignLog(_ reason: String) -> CommandFailure {
         CommandFailure(
             "the log \(storePath)-wal is \(reason); move it and \(storePath)-shm away, "
                 + "or restore the store with its own log from a backup")
     }
+}
+
+extension EpochRenewal {
+    /// A Boolean value that indicates whether the folder was put in the place of the cloud: the operator has to want that.
+    var isOfCopy: Bool { self == .olderThanServed || self == .servedUnknown }
 }

@@ -1,5 +1,4 @@
 import Dispatch
-import OrderedStore
 import Synchronization
 
 #if canImport(Glibc)
@@ -10,16 +9,16 @@ import Synchronization
     import Darwin
 #endif
 
-/// A thread of its own for work that waits for the disk, so that the few threads that all tasks share never do.
-final class DiskThread: TaskExecutor {
+/// A thread of its own for work that waits for a disk or a network, so that the few threads that all tasks share never do.
+package final class BlockingThread: TaskExecutor {
     private let queue = Mutex(JobQueue<UnownedJob, DispatchTime>())
     private let wake = DispatchSemaphore(value: 0)
 
     /// Starts a thread that runs until it is stopped.
     ///
     /// - Throws: `unavailable` when the system gives no thread.
-    static func start() throws(StoreError) -> DiskThread {
-        let executor = DiskThread()
+    package static func start() throws(StoreError) -> BlockingThread {
+        let executor = BlockingThread()
         #if canImport(Darwin)
             var thread: pthread_t?
         #else
@@ -27,7 +26,7 @@ final class DiskThread: TaskExecutor {
         #endif
         // The thread keeps its executor until it has been stopped and has nothing left to do.
         let context = Unmanaged.passRetained(executor)
-        let result = pthread_create(&thread, nil, { runDiskThread($0) }, context.toOpaque())
+        let result = pthread_create(&thread, nil, { runBlockingThread($0) }, context.toOpaque())
         if result != 0 {
             context.release()
             throw StoreError(
@@ -42,33 +41,34 @@ final class DiskThread: TaskExecutor {
         return executor
     }
 
-    func enqueue(_ job: consuming ExecutorJob) {
+    /// Adds a job of a task that prefers this thread.
+    package func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         if queue.withLock({ $0.add(job) }) == .signal { wake.signal() }
     }
 
     /// Runs `work`; the jobs that it gives to this thread go before all that wait, as do those that others happen to give it
     /// meanwhile. Called on this thread only, in a job or in idle work.
-    func prioritizing(_ work: () -> Void) {
+    package func prioritizing(_ work: () -> Void) {
         queue.withLock { $0.prioritizes = true }
         work()
         queue.withLock { $0.prioritizes = false }
     }
 
     /// Ends the thread after the jobs that it was given.
-    func stop() {
+    package func stop() {
         if queue.withLock({ $0.stop() }) == .signal { wake.signal() }
     }
 
     /// Runs `work` on this thread once it has had no jobs until a time has passed, unless `cancelIdleWork` comes first.
     /// It replaces earlier idle work.
-    func whenIdle(for nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) {
+    package func whenIdle(for nanoseconds: UInt64, _ work: @escaping @Sendable () -> Void) {
         let start = DispatchTime.now() + .nanoseconds(Int(clamping: nanoseconds))
         queue.withLock { $0.whenIdle(until: start, work) }
     }
 
     /// Forgets the idle work.
-    func cancelIdleWork() {
+    package func cancelIdleWork() {
         queue.withLock { $0.cancelIdleWork() }
     }
 
@@ -114,14 +114,14 @@ final class DiskThread: TaskExecutor {
 }
 
 #if canImport(Darwin)
-    private func runDiskThread(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-        Unmanaged<DiskThread>.fromOpaque(context).takeRetainedValue().run()
+    private func runBlockingThread(_ context: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+        Unmanaged<BlockingThread>.fromOpaque(context).takeRetainedValue().run()
         return nil
     }
 #else
-    private func runDiskThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
+    private func runBlockingThread(_ context: UnsafeMutableRawPointer?) -> UnsafeMutableRawPointer? {
         guard let context else { return nil }
-        Unmanaged<DiskThread>.fromOpaque(context).takeRetainedValue().run()
+        Unmanaged<BlockingThread>.fromOpaque(context).takeRetainedValue().run()
         return nil
     }
 #endif

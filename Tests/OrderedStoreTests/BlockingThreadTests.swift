@@ -1,12 +1,11 @@
+import OrderedStore
 import Synchronization
 import Testing
 
-@testable import OrderedStoreSQLite
-
-@Suite("The thread that waits for the disk", .timeLimit(.minutes(20)))
-struct DiskThreadTests {
+@Suite("The thread for work that waits", .timeLimit(.minutes(20)))
+struct BlockingThreadTests {
     @Test func `prioritized jobs go before those that wait`() async throws {
-        let thread = try DiskThread.start()
+        let thread = try BlockingThread.start()
         defer { thread.stop() }
         let order = Order()
         await Task(executorPreference: thread) {
@@ -23,7 +22,7 @@ struct DiskThreadTests {
     }
 
     @Test func `idle work is followed by the jobs that it enqueued`() async throws {
-        let thread = try DiskThread.start()
+        let thread = try BlockingThread.start()
         defer { thread.stop() }
         await withCheckedContinuation { continuation in
             thread.whenIdle(for: 1) {
@@ -40,7 +39,7 @@ struct DiskThreadTests {
 
         var words: [String] { state.withLock { $0.words } }
 
-        func note(_ word: String, on thread: DiskThread) {
+        func note(_ word: String, on thread: BlockingThread) {
             let task = Task(executorPreference: thread) { self.state.withLock { $0.words.append(word) } }
             state.withLock { $0.tasks.append(task) }
         }

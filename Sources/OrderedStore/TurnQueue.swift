@@ -1,5 +1,5 @@
 /// The writers that wait for their turn: users in rotation, the writers of one user in the order in which they came.
-struct TurnQueue<Waiter> {
+package struct TurnQueue<Waiter> {
     /// Waiters, first in, first out; removing the first costs the same however many wait.
     private struct Line<Element> {
         private var elements: [Element?] = []
@@ -29,10 +29,13 @@ struct TurnQueue<Waiter> {
     private var users = Line<String>()
     private var isTaken = false
 
+    /// Creates a queue without waiters.
+    package init() {}
+
     /// Adds a writer.
     ///
     /// - Returns: Whether the turn was free; the caller then arranges for `next` to be called.
-    mutating func add(_ waiter: Waiter, of user: String) -> Bool {
+    package mutating func add(_ waiter: Waiter, of user: String) -> Bool {
         if lines[user] == nil { users.append(user) }
         lines[user, default: Line()].append(waiter)
         defer { isTaken = true }
@@ -40,7 +43,7 @@ struct TurnQueue<Waiter> {
     }
 
     /// Ends a turn and returns the writer that has the next one; nil: the turn is free.
-    mutating func next() -> Waiter? {
+    package mutating func next() -> Waiter? {
         guard let user = users.popFirst(), let waiter = lines[user]?.popFirst() else {
             isTaken = false
             return nil

@@ -1,9 +1,7 @@
-import OrderedStore
-
 /// The 64-bit hash function XXH64: fast on every processor, with published test values.
 ///
 /// It notices accidents, not attacks.
-enum XXHash64 {
+package enum XXHash64 {
     private static let prime1: UInt64 = 0x9E37_79B1_85EB_CA87
     private static let prime2: UInt64 = 0xC2B2_AE3D_27D4_EB4F
     private static let prime3: UInt64 = 0x1656_67B1_9E37_79F9
@@ -11,12 +9,12 @@ enum XXHash64 {
     private static let prime5: UInt64 = 0x27D4_EB2F_1656_67C5
 
     /// Returns the hash of bytes.
-    static func hash(_ bytes: Bytes, seed: UInt64) -> UInt64 {
+    package static func hash(_ bytes: Bytes, seed: UInt64) -> UInt64 {
         bytes.withUnsafeBytes { hash($0, seed: seed) }
     }
 
     /// Returns the hash of a buffer.
-    static func hash(_ buffer: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
+    package static func hash(_ buffer: UnsafeRawBufferPointer, seed: UInt64) -> UInt64 {
         let count = buffer.count
         var offset = 0
         var hash = seed &+ prime5

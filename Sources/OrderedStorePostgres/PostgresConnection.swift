@@ -1,0 +1,44 @@
+import OrderedStore
+import Synchronization
+
+/// A session on a thread of its own, on which the transactions that use it run.
+final class PostgresConnection: Sendable {
+    /// The thread that waits for the server.
+    let thread: BlockingThread
+    private let session: Mutex<PostgresSession>
+
+    private init(_ session: consuming sending PostgresSession, on thread: BlockingThread) {
+        self.session = Mutex(session)
+        self.thread = thread
+    }
+
+    deinit { thread.stop() }
+
+    /// Connects on a new thread.
+    static func open(
+        _ configuration: PostgresConfiguration, _ options: PostgresStore.Options
+    ) async throws(PostgresFailure) -> PostgresConnection {
+        let thread: BlockingThread
+        do throws(StoreError) { thread = try BlockingThread.start() } catch { throw .refused(error) }
+        let result: Result<PostgresConnection, PostgresFailure> = await withTaskExecutorPreference(thread) {
+            do throws(PostgresFailure) {
+                return .success(PostgresConnection(try PostgresSession(configuration, options), on: thread))
+            } catch {
+                thread.stop()
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Whether the connection can be used again.
+    var isOpen: Bool { session.withLock { $0.isOpen } }
+
+    func use<Value: Sendable, Failure: Error>(
+        _ body: (inout PostgresSession) throws(Failure) -> Value
+    ) throws(Failure) -> Value {
+        try session.withLock { (session) throws(Failure) in try body(&session) }
+    }
+
+    func close() { session.withLock { $0.close() } }
+}

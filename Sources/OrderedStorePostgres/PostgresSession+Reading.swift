@@ -1,0 +1,76 @@
+import OrderedStore
+
+/// A row of the entries as it is stored; its checksum is not yet checked.
+struct StoredEntry: Sendable {
+    let key: Bytes
+    let value: Bytes
+    let sum: Int64
+}
+
+extension PostgresSession {
+    /// The keys that one statement asks for, and the rows that one brings.
+    private static let rowsMax = 2000
+
+    /// Reads entries by their keys, in any order.
+    ///
+    /// - Parameter first: Sent before, in the same exchange: the beginning of a transaction, once.
+    mutating func entries(
+        under keys: [Bytes], in partition: PartitionKey, first: [PostgresRequest]
+    ) throws(PostgresFailure) -> [StoredEntry] {
+        if let key = keys.first, keys.count == 1 {
+            return try rows(of: PostgresRequest(.value, .bytes(partition.bytes), .bytes(key)), key: key, first: first)
+        }
+        var found: [StoredEntry] = []
+        var first = first
+        for start in stride(from: 0, to: keys.count, by: Self.rowsMax) {
+            let part = keys[start..<min(start + Self.rowsMax, keys.count)]
+            found += try rows(
+                of: PostgresRequest(.values, .bytes(partition.bytes), .byteArrays(part)), key: nil, first: first)
+            first = []
+        }
+        return found
+    }
+
+    /// Reads the first or, in reverse, the last entries of a range.
+    mutating func entries(
+        in range: KeyRange, of partition: PartitionKey, limit: Int, reverse: Bool, first: [PostgresRequest]
+    ) throws(PostgresFailure) -> [StoredEntry] {
+        var range = range
+        var first = first
+        var found: [StoredEntry] = []
+        while found.count < limit, !range.isEmpty {
+            let count = min(limit - found.count, Self.rowsMax)
+            let page = try rows(
+                of: PostgresRequest(
+                    reverse ? .scanBack : .scan, .bytes(partition.bytes), .bytes(range.lower), .bytes(range.upper),
+                    .integer(Int64(count))), key: nil, first: first)
+            first = []
+            found += page
+            guard page.count == count, let last = page.last else { break }
+            // The first key behind `last` is `last` and a zero byte.
+            if reverse { range.upper = last.key } else { range.lower = last.key + [0] }
+        }
+        return found
+    }
+
+    /// - Parameter key: The key that the statement names; nil: the rows hold theirs.
+    private mutating func rows(
+        of request: PostgresRequest, key: Bytes?, first: [PostgresRequest]
+    ) throws(PostgresFailure) -> [StoredEntry] {
+        var rows: [StoredEntry] = []
+        let index = first.count
+        try exchange(first + [request]) { number, answer in
+            guard number == index else { return }
+            rows.reserveCapacity(answer.rowCount)
+            let column = key == nil ? 1 : 0
+            for row in 0..<answer.rowCount {
+                rows.append(
+                    StoredEntry(
+                        key: key ?? answer.bytes(row, 0), value: answer.bytes(row, column),
+                        // A missing checksum is a wrong one.
+                        sum: answer.integer(row, column + 1) ?? .min))
+            }
+        }
+        return rows
+    }
+}

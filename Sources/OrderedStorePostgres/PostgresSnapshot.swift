@@ -1,0 +1,141 @@
+import OrderedStore
+import Synchronization
+
+/// One state of the store, as a transaction of the server sees it.
+///
+/// A reader's is that of its first statement. A writer's is the newest state of the partitions that it has locked, which nobody else
+/// changes until it ends; what was read once is remembered, as all writes of a batch ask for the same rows.
+final class PostgresSnapshot: Snapshot {
+    private struct State {
+        /// Sent together with the first statement.
+        var first: [PostgresRequest]
+        var failure: PostgresFailure?
+        /// The values that were read by key, of a batch of writes.
+        var known: [Partition: [Bytes: Bytes?]] = [:]
+        var knownByteCount = 0
+    }
+
+    private let connection: PostgresConnection
+    private let values: PostgresValues
+    private let turn: Int
+    private let remembers: Bool
+    private let state: Mutex<State>
+
+    /// More is not remembered, in bytes.
+    private static let knownBytesMax = 4 << 20
+
+    /// - Parameters:
+    ///   - first: Statements that begin the transaction; none: it was begun.
+    ///   - remembers: Whether the partitions are locked.
+    init(
+        _ connection: PostgresConnection, values: PostgresValues, turn: Int, first: [PostgresRequest], remembers: Bool
+    ) {
+        self.connection = connection
+        self.values = values
+        self.turn = turn
+        self.remembers = remembers
+        state = Mutex(State(first: first))
+    }
+
+    /// The failure of a statement, which ended the transaction, whatever the body made of it.
+    var failure: PostgresFailure? { state.withLock { $0.failure } }
+
+    /// Whether a statement was sent.
+    var hasBegun: Bool { state.withLock { $0.first.isEmpty } }
+
+    func get(_ key: Bytes, in partition: Partition) throws(StoreError) -> Bytes? {
+        if remembers, let known = state.withLock({ $0.known[partition]?[key] }) { return known }
+        return try get([key], in: partition)[0]
+    }
+
+    func get(_ keys: [Bytes], in partition: Partition) throws(StoreError) -> [Bytes?] {
+        if keys.isEmpty { return [] }
+        guard remembers else { return try read(keys, in: partition) }
+        var found = [Bytes?](repeating: nil, count: keys.count)
+        var missing: [Int] = []
+        state.withLock { state in
+            let known = state.known[partition]
+            for (index, key) in keys.enumerated() {
+                if let value = known?[key] { found[index] = value } else { missing.append(index) }
+            }
+        }
+        if missing.isEmpty { return found }
+        let wanted = missing.map { keys[$0] }
+        let read = try read(wanted, in: partition)
+        for (index, value) in zip(missing, read) { found[index] = value }
+        remember(wanted, read, in: partition)
+        return found
+    }
+
+    func scan(
+        _ range: KeyRange, in partition: Partition, limit: Int, reverse: Bool
+    ) throws(StoreError) -> [Entry] {
+        let key = values.key(of: partition)
+        let rows = try exchange { (session, first) throws(PostgresFailure) in
+            try session.entries(in: range, of: key, limit: limit, reverse: reverse, first: first)
+        }
+        return try values.entries(rows, of: key, in: partition)
+    }
+
+    func rows(_ range: KeyRange, in partition: Partition, limit: Int) throws(StoreError) -> [RawEntry] {
+        let key = values.key(of: partition)
+        let rows = try exchange { (session, first) throws(PostgresFailure) in
+            try session.entries(in: range, of: key, limit: limit, reverse: false, first: first)
+        }
+        return values.rawEntries(rows, of: key, in: partition)
+    }
+
+    private func read(_ keys: [Bytes], in partition: Partition) throws(StoreError) -> [Bytes?] {
+        let key = values.key(of: partition)
+        let rows = try exchange { (session, first) throws(PostgresFailure) in
+            try session.entries(under: keys, in: key, first: first)
+        }
+        return try values.values(keys, from: rows, of: key, in: partition)
+    }
+
+    private func remember(_ keys: [Bytes], _ read: [Bytes?], in partition: Partition) {
+        state.withLock { state in
+            guard state.knownByteCount < Self.knownBytesMax else { return }
+            for (key, value) in zip(keys, read) {
+                state.known[partition, default: [:]][key] = .some(value)
+                state.knownByteCount += key.count + (value?.count ?? 0)
+            }
+        }
+    }
+
+    private func exchange(
+        _ body: (inout PostgresSession, [PostgresRequest]) throws(PostgresFailure) -> [StoredEntry]
+    ) throws(StoreError) -> [StoredEntry] {
+        let first = state.withLock { $0.first }
+        let result: Result<[StoredEntry], PostgresFailure> = try connection.use { (session) throws(StoreError) in
+            try session.check(turn)
+            if let failure = state.withLock({ $0.failure }) { return .failure(failure) }
+            do throws(PostgresFailure) { return .success(try body(&session, first)) } catch { return .failure(error) }
+        }
+        state.withLock { state in
+            state.first = []
+            if case .failure(let failure) = result { state.failure = failure }
+        }
+        switch result {
+        case .success(let rows): return rows
+        case .failure(let failure): throw failure.error
+        }
+    }
+}
+
+/// The state that the earlier writes of a batch leave, before they are sent.
+struct BatchedWrites: Snapshot {
+    let writes: WriteTransaction
+
+    func get(_ key: Bytes, in partition: Partition) async throws -> Bytes? {
+        try await writes.get(key, in: partition)
+    }
+
+    func get(_ keys: [Bytes], in partition: Partition) async throws -> [Bytes?] {
+        try await writes.get(keys, in: partition)
+    }
+
+    func scan(_ range: KeyRange, in partition: Partition, limit: Int, reverse: Bool) async throws -> [Entry] {
+        try await writes.scan(range, in: partition, limit: limit, reverse: reverse)
+    }
+}

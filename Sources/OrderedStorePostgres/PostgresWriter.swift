@@ -1,0 +1,373 @@
+import OrderedStore
+import Synchronization
+
+/// Runs writes: those of one partition in batches, each in its turn; different partitions side by side.
+///
+/// Each transaction locks the rows of its partitions first, in the order of their names, so that the order of commits is the order of
+/// their versions, whichever node writes. A transaction that fails in a way that repetition may cure is run again, with all its bodies.
+final class PostgresWriter: Sendable {
+    private struct State {
+        var openCount = 0
+        var commitCount = 0
+        var isClosed = false
+        var drained: CheckedContinuation<Void, Never>?
+    }
+
+    private let pool: ConnectionPool
+    private let values: PostgresValues
+    private let options: PostgresStore.Options
+    private let committed: @Sendable ([Partition]) -> Void
+    private let details: [String: String]
+    private let lanes = WriteLanes()
+    private let state = Mutex(State())
+
+    /// - Parameter committed: Called with the partitions of each commit that changed something.
+    init(
+        _ pool: ConnectionPool, values: PostgresValues, options: PostgresStore.Options, details: [String: String],
+        committed: @escaping @Sendable ([Partition]) -> Void
+    ) {
+        self.pool = pool
+        self.values = values
+        self.options = options
+        self.details = details
+        self.committed = committed
+    }
+
+    /// Commits that changed something.
+    var commitCount: Int { state.withLock { $0.commitCount } }
+
+    /// The number of partitions with writers, for tests.
+    var laneCount: Int { lanes.count }
+
+    func write<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async throws -> Value {
+        try Task.checkCancellation()
+        try begin()
+        defer { end() }
+        let home = try WriteSet(partitions).home.partition
+        let isAlone = Set(partitions).count > 1
+        var policy = TransactionRetry(awayMax: options.awayMax)
+        while true {
+            let attempt =
+                isAlone
+                ? await attemptAlone(partitions, body)
+                : await attemptInLane(home, body)
+            switch attempt {
+            case .done(let result): return try result.get()
+            case .failed(let failure):
+                switch policy.next(after: failure, at: options.now(), chance: options.random()) {
+                case .giveUp: throw failure.error
+                case .again(let pause): if pause > .zero { try await options.sleep(pause) }
+                }
+            }
+        }
+    }
+
+    /// Waits for writes under way; later ones are refused.
+    func close() async {
+        await withCheckedContinuation { continuation in
+            let isDrained = state.withLock { state in
+                state.isClosed = true
+                if state.openCount == 0 { return true }
+                state.drained = continuation
+                return false
+            }
+            if isDrained { continuation.resume() }
+        }
+    }
+
+    private func begin() throws(StoreError) {
+        try state.withLock { (state) throws(StoreError) in
+            if state.isClosed { throw .closed }
+            state.openCount += 1
+        }
+    }
+
+    private func end() {
+        state.withLock { state in
+            state.openCount -= 1
+            return state.openCount == 0 ? state.drained.take() : nil
+        }?.resume()
+    }
+}
+
+// MARK: Attempts
+
+extension PostgresWriter {
+    private enum Attempt<Value: Sendable> {
+        case done(Result<Value, any Error>)
+        case failed(PostgresFailure)
+    }
+
+    /// Runs a body in a batch of its partition.
+    private func attemptInLane<Value: Sendable>(
+        _ partition: Partition,
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async -> Attempt<Value> {
+        let lane = lanes.enter(partition)
+        defer { lanes.leave(partition) }
+        lane.announce()
+        await lane.lock(for: WriteTurn.user ?? partition.name)
+        let (result, batch) = await takeTurn(in: lane, partition, body)
+        if let full = lane.endTurn(at: options.now()) {
+            await commit(full, in: lane, partitions: [partition])
+            lane.noteEnded()
+        }
+        lane.unlock()
+        // A failure of the body waits as well: it may rest on writes of the same batch, which are not yet durable.
+        if case .failure(let failure)? = await batch?.wait() { return .failed(failure) }
+        if case .failure(let failure as PostgresFailure) = result { return .failed(failure) }
+        return .done(result)
+    }
+
+    private func takeTurn<Value: Sendable>(
+        in lane: WriteLane, _ partition: Partition,
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async -> (Result<Value, any Error>, WriteBatch?) {
+        let batch: WriteBatch
+        do {
+            try Task.checkCancellation()
+            if let open = lane.openBatch {
+                batch = open
+            } else {
+                batch = try await openBatch([partition])
+                lane.noteOpened(batch, at: options.now())
+            }
+        } catch {
+            return (.failure(error), nil)
+        }
+        return await withTaskExecutorPreference(batch.connection.thread) {
+            do {
+                let (value, writes) = try await batch.run([partition], body)
+                try batch.add(writes)
+                lane.noteAdded(byteCount: writes.byteCount)
+                return (.success(value), batch)
+            } catch {
+                return (.failure(error), batch)
+            }
+        }
+    }
+
+    /// Runs a body that touches several partitions in a transaction of its own.
+    private func attemptAlone<Value: Sendable>(
+        _ partitions: [Partition],
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async -> Attempt<Value> {
+        let batch: WriteBatch
+        do {
+            try Task.checkCancellation()
+            batch = try await openBatch(partitions)
+        } catch let failure as PostgresFailure {
+            return .failed(failure)
+        } catch {
+            return .done(.failure(error))
+        }
+        let result: Result<Value, any Error> = await withTaskExecutorPreference(batch.connection.thread) {
+            do {
+                let (value, writes) = try await batch.run(partitions, body)
+                try batch.add(writes)
+                return .success(value)
+            } catch {
+                return .failure(error)
+            }
+        }
+        await commit(batch, in: nil, partitions: partitions)
+        if case .failure(let failure) = await batch.wait() { return .failed(failure) }
+        return .done(result)
+    }
+}
+
+// MARK: Transactions of the server
+
+extension PostgresWriter {
+    /// Begins a transaction and locks its partitions.
+    private func openBatch(_ partitions: [Partition]) async throws -> WriteBatch {
+        let connection = try await pool.take()
+        do {
+            return try await withTaskExecutorPreference(connection.thread) {
+                let turn = try lock(partitions, on: connection)
+                return try WriteBatch(
+                    partitions, connection,
+                    PostgresSnapshot(connection, values: values, turn: turn, first: [], remembers: true))
+            }
+        } catch {
+            connection.use { $0.endTransaction() }
+            pool.give(connection)
+            throw error
+        }
+    }
+
+    /// - Returns: The turn of the connection.
+    private func lock(_ partitions: [Partition], on connection: PostgresConnection) throws -> Int {
+        let names = Set(partitions).map { ($0, Bytes($0.name.utf8)) }.sorted { $0.1.precedes($1.1) }
+        let requests = names.map { partition, name in
+            PostgresRequest(.lockPartition, .bytes(values.key(of: partition).bytes), .bytes(name))
+        }
+        var found: [Bytes] = []
+        let turn = try connection.use { (session) throws(PostgresFailure) in
+            try session.exchange([PostgresRequest(.beginWrite)] + requests) { index, answer in
+                if index > 0, answer.rowCount == 1 { found.append(answer.bytes(0, 0)) }
+            }
+            return session.beginTurn()
+        }
+        for (index, (partition, name)) in names.enumerated() where index >= found.count || found[index] != name {
+            throw StoreError.collidingPartition(partition)
+        }
+        return turn
+    }
+
+    /// Ends the transaction of a batch and reports its outcome.
+    private func commit(_ batch: WriteBatch, in lane: WriteLane?, partitions: [Partition]) async {
+        let writes = batch.allWrites
+        let outcome = await withTaskExecutorPreference(batch.connection.thread) { () -> Result<Void, PostgresFailure> in
+            if let failure = batch.snapshot.failure { return .failure(failure) }
+            return writes.isEmpty ? .success(()) : await send(writes, of: batch, in: lane)
+        }
+        batch.connection.use { $0.endTransaction() }
+        pool.give(batch.connection)
+        if case .success = outcome, !writes.isEmpty {
+            state.withLock { $0.commitCount += 1 }
+            committed(writes.partitions.filter { !$0.isEmpty }.map(\.partition))
+        }
+        batch.finish(outcome)
+    }
+
+    private func send(
+        _ writes: WriteSet, of batch: WriteBatch, in lane: WriteLane?
+    ) async -> Result<Void, PostgresFailure> {
+        let request = CommitRequest(
+            partition: values.key(of: writes.home.partition), at: options.wallClock(),
+            id: options.random().bigEndianBytes + options.random().bigEndianBytes)
+        let connection = batch.connection
+        do throws(PostgresFailure) {
+            try connection.use { (session) throws(PostgresFailure) in
+                try session.commit(writes, as: request, forgetting: lane?.lastRequest, values, options)
+            }
+        } catch {
+            guard case .away(let cause) = error, !connection.isOpen else { return .failure(error) }
+            // The commit was on its way.
+            guard let isCommitted = await isCommitted(request, of: writes.home.partition) else {
+                return .failure(.refused(.unknownCommit(cause.details)))
+            }
+            if !isCommitted { return .failure(error) }
+        }
+        lane?.lastRequest = request
+        return .success(())
+    }
+
+    /// Asks the server whether a transaction was committed.
+    ///
+    /// - Returns: nil: it cannot be asked.
+    private func isCommitted(_ request: CommitRequest, of partition: Partition) async -> Bool? {
+        var policy = TransactionRetry(awayMax: options.awayMax)
+        while true {
+            var failure: PostgresFailure
+            do {
+                return try await ask(for: request, of: partition)
+            } catch let error as PostgresFailure {
+                failure = error
+            } catch {
+                return nil
+            }
+            switch policy.next(after: failure, at: options.now(), chance: options.random()) {
+            case .giveUp: return nil
+            case .again(let pause):
+                // Not in the caller's task, which may have been cancelled: its fate has to be known all the same.
+                let sleep = options.sleep
+                if pause > .zero { await Task { try? await sleep(pause) }.value }
+            }
+        }
+    }
+
+    private func ask(for request: CommitRequest, of partition: Partition) async throws -> Bool {
+        // A connection of its own: the pool's may all be held by writers that wait for the same rows.
+        let connection = try await PostgresConnection.open(options.configuration, options)
+        defer { connection.close() }
+        return try await withTaskExecutorPreference(connection.thread) {
+            // The lock is free only when the transaction has ended, one way or the other.
+            _ = try lock([partition], on: connection)
+            var isFound = false
+            try connection.use { (session) throws(PostgresFailure) in
+                try session.exchange([PostgresRequest(.findRequest, parameters: request.parameters)]) { _, answer in
+                    isFound = answer.rowCount == 1
+                }
+                session.endTransaction()
+            }
+            return isFound
+        }
+    }
+}
+
+extension PostgresSession {
+    /// Ends a transaction that is not to be committed, if there is one.
+    mutating func endTransaction() {
+        endTurn()
+        if isInTransaction { runLater(PostgresRequest(.rollback)) }
+    }
+
+    /// Sends what a transaction writes and commits it, in one exchange.
+    ///
+    /// - Parameters:
+    ///   - request: The row that says that the transaction was committed.
+    ///   - earlier: The row of an earlier transaction, known to be committed; nil: rows of the partition that are old enough.
+    fileprivate mutating func commit(
+        _ writes: WriteSet, as request: CommitRequest, forgetting earlier: CommitRequest?, _ values: PostgresValues,
+        _ options: PostgresStore.Options
+    ) throws(PostgresFailure) {
+        var requests: [PostgresRequest] = []
+        for changes in writes.partitions where !changes.isEmpty {
+            requests += PostgresRequest.applying(changes, values.key(of: changes.partition))
+        }
+        requests.append(PostgresRequest(.noteRequest, parameters: request.parameters))
+        if let earlier, earlier.partition == request.partition {
+            requests.append(PostgresRequest(.forgetRequest, parameters: earlier.parameters))
+        } else {
+            let old = request.at - Int64(options.requestsKept.nanoseconds / 1_000_000)
+            requests.append(PostgresRequest(.forgetOldRequests, .bytes(request.partition.bytes), .integer(old)))
+        }
+        requests.append(PostgresRequest(.commit))
+        let warnings = warningCount
+        var command = ""
+        let last = requests.count - 1
+        try exchange(requests) { index, answer in
+            if index == last { command = answer.command }
+        }
+        // A transaction that had failed is rolled back by its COMMIT, without an error.
+        guard command == "COMMIT" else { throw .conflict(StoreError(sqlState: "40001", details: [:])) }
+        if warningCount != warnings { throw .refused(.unconfirmedCommit([:])) }
+    }
+}
+
+extension PostgresRequest {
+    /// The statements that make changes: ranges are cleared first, then keys are cleared and set.
+    static func applying(_ changes: WriteSet.Changes, _ partition: PartitionKey) -> [PostgresRequest] {
+        let home = PostgresParameter.bytes(partition.bytes)
+        var requests = changes.clears.map {
+            PostgresRequest(.clearRange, home, .bytes($0.lower), .bytes($0.upper))
+        }
+        var cleared: [Bytes] = []
+        var set: [[PostgresParameter]] = []
+        changes.points.visit { key, value in
+            if let value {
+                set.append([.bytes(key), .bytes(value), .integer(partition.checksum.sum(key, value))])
+            } else {
+                cleared.append(key)
+            }
+        }
+        for start in stride(from: 0, to: cleared.count, by: 1000) {
+            let part = cleared[start..<min(start + 1000, cleared.count)]
+            requests.append(PostgresRequest(.clear, home, .byteArrays(part)))
+        }
+        var next = 0
+        while next < set.count {
+            // Ends with 1, which is never more than what is left.
+            let rows = PostgresStatement.rowCounts.first { $0 <= set.count - next } ?? 1
+            requests.append(
+                PostgresRequest(.set(rows: rows), parameters: [home] + set[next..<next + rows].flatMap { $0 }))
+            next += rows
+        }
+        return requests
+    }
+}

@@ -1,0 +1,98 @@
+import OrderedStore
+import Synchronization
+
+/// The writers of one partition in this process: one runs its body at a time, users in rotation, and many share a commit.
+final class WriteLane: Sendable {
+    private struct State {
+        var machine = WriteLaneState()
+        var batch: WriteBatch?
+        /// The last transaction of this lane that is known to be committed: its row is no longer needed.
+        var lastRequest: CommitRequest?
+    }
+
+    private let turns = Mutex(TurnQueue<CheckedContinuation<Void, Never>>())
+    private let state = Mutex(State())
+
+    /// A writer comes; `lock` follows.
+    func announce() { state.withLock { $0.machine.announce() } }
+
+    /// Returns in the user's turn. Each call is followed by one of `unlock`.
+    func lock(for user: String) async {
+        await withCheckedContinuation { continuation in
+            let isFree = turns.withLock { $0.add(continuation, of: user) }
+            if isFree { unlock() }
+        }
+    }
+
+    /// Gives the turn to the next writer.
+    func unlock() { turns.withLock { $0.next() }?.resume() }
+
+    // MARK: Within a turn
+
+    /// The batch that the writer joins; nil: it opens one.
+    var openBatch: WriteBatch? {
+        state.withLock { $0.machine.turnBegan() == .joinBatch ? $0.batch : nil }
+    }
+
+    func noteOpened(_ batch: WriteBatch, at now: UInt64) {
+        state.withLock { state in
+            state.batch = batch
+            state.machine.batchOpened(at: now)
+        }
+    }
+
+    func noteAdded(byteCount: Int) { state.withLock { $0.machine.writesAdded(byteCount: byteCount) } }
+
+    func noteEnded() {
+        state.withLock { state in
+            state.batch = nil
+            state.machine.batchEnded()
+        }
+    }
+
+    /// The writer's turn is over; the batch that it is to commit, if any.
+    func endTurn(at now: UInt64) -> WriteBatch? {
+        state.withLock { $0.machine.turnEnded(at: now) == .commit ? $0.batch : nil }
+    }
+
+    /// The transaction to forget with the next commit.
+    var lastRequest: CommitRequest? {
+        get { state.withLock { $0.lastRequest } }
+        set { state.withLock { $0.lastRequest = newValue } }
+    }
+}
+
+/// The lanes of the partitions that have writers; others take no memory.
+final class WriteLanes: Sendable {
+    private let lanes = Mutex<[Partition: (lane: WriteLane, count: Int)]>([:])
+
+    /// Returns the lane of a partition; each call is followed by one of `leave`.
+    func enter(_ partition: Partition) -> WriteLane {
+        lanes.withLock { lanes in
+            let lane = lanes[partition]?.lane ?? WriteLane()
+            lanes[partition, default: (lane, 0)].count += 1
+            return lane
+        }
+    }
+
+    /// A writer is done.
+    func leave(_ partition: Partition) {
+        lanes.withLock { lanes in
+            lanes[partition]?.count -= 1
+            if lanes[partition]?.count == 0 { lanes[partition] = nil }
+        }
+    }
+
+    /// The number of partitions with writers, for tests.
+    var count: Int { lanes.withLock { $0.count } }
+}
+
+/// The row that a transaction leaves, so that after a lost connection the server can be asked whether it was committed.
+struct CommitRequest: Hashable, Sendable {
+    let partition: PartitionKey
+    /// Milliseconds since 1970.
+    let at: Int64
+    let id: Bytes
+
+    var parameters: [PostgresParameter] { [.bytes(partition.bytes), .integer(at), .bytes(id)] }
+}

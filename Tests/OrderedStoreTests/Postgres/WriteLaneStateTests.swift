@@ -1,0 +1,54 @@
+import Testing
+
+@testable import OrderedStorePostgres
+
+@Suite("The writers of one partition", .timeLimit(.minutes(20)))
+struct WriteLaneStateTests {
+    @Test func `a single writer opens a batch and commits it`() {
+        var state = WriteLaneState()
+        state.announce()
+        #expect(state.turnBegan() == .openBatch)
+        state.batchOpened(at: 0)
+        state.writesAdded(byteCount: 10)
+        #expect(state.turnEnded(at: 1) == .commit)
+        state.batchEnded()
+        #expect(state.turnBegan() == .openBatch)
+    }
+
+    @Test func `writers that wait share a batch; the last one commits`() {
+        var state = WriteLaneState()
+        for _ in 0..<3 { state.announce() }
+        state.batchOpened(at: 0)
+        #expect(state.turnEnded(at: 1) == .pass)
+        #expect(state.turnBegan() == .joinBatch)
+        #expect(state.turnEnded(at: 2) == .pass)
+        #expect(state.turnEnded(at: 3) == .commit)
+    }
+
+    @Test func `a batch is full after 256 turns, 4 MB or 50 ms`() {
+        var turns = WriteLaneState()
+        for _ in 0..<300 { turns.announce() }
+        turns.batchOpened(at: 0)
+        for _ in 1..<256 { #expect(turns.turnEnded(at: 1) == .pass) }
+        #expect(turns.turnEnded(at: 1) == .commit)
+
+        var bytes = WriteLaneState()
+        for _ in 0..<3 { bytes.announce() }
+        bytes.batchOpened(at: 0)
+        bytes.writesAdded(byteCount: 4 << 20)
+        #expect(bytes.turnEnded(at: 1) == .commit)
+
+        var time = WriteLaneState()
+        for _ in 0..<3 { time.announce() }
+        time.batchOpened(at: 0)
+        #expect(time.turnEnded(at: 50_000_000) == .pass)
+        #expect(time.turnEnded(at: 50_000_001) == .commit)
+    }
+
+    @Test func `a writer that opened no batch leaves none to commit`() {
+        var state = WriteLaneState()
+        state.announce()
+        #expect(state.turnEnded(at: 0) == .pass)
+        #expect(state.announcedCount == 0)
+    }
+}
