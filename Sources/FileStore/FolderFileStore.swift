@@ -94,11 +94,12 @@ package final class FolderFileStore: FileStore {
         try await onDisk(id) { try self.read(self.file(id), at: offset, count) }
     }
 
-    /// Deletes a file or draft; one that does not exist is no error.
+    /// Deletes a file or draft; one that does not exist is no error, and one that is held stays.
     package func delete(_ id: FileID) async throws {
         try await onDisk(id) {
             try self.before(.delete)
-            for path in [self.draft(id), self.file(id)] { try self.disk.delete(path) }
+            try self.disk.delete(self.draft(id))
+            try FileHold.unlessHeld(self.path) { try self.disk.delete(self.file(id)) }
         }
     }
 

@@ -8,6 +8,7 @@ import Crypto
 import FileStore
 import Foundation
 import OrderedStore
+import PostgresServer
 
 @testable import CloudKit
 @testable import CloudKitClient
@@ -24,7 +25,14 @@ struct ThrowawayCloud: Sendable {
     var port: Int { running.storage.address.firstPort ?? 0 }
     var accountStore: AccountStore { running.accountStore }
 
-    /// Starts a cloud on an empty in-memory store, runs the body against it, and stops it.
+    init(running: RunningCloud, container: String, apiToken: String, kind: CloudUnderTest) {
+        self.running = running
+        self.container = container
+        self.apiToken = apiToken
+        self.kind = kind
+    }
+
+    /// Starts a cloud on an empty store, in memory unless `StoreUnderTest` says otherwise, runs the body against it, and stops it.
     ///
     /// - Parameters:
     ///   - files: Holds the bytes of assets; nil: in memory, too.
@@ -34,17 +42,20 @@ struct ThrowawayCloud: Sendable {
         on kind: CloudUnderTest = .chosen, _ body: (ThrowawayCloud) async throws -> Value
     ) async throws -> Value {
         let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+        let store = try await StoreUnderTest.chosen()
         let running = try await RunningCloud.start(
-            CloudStorage(now: now, files: files), isStrict: kind == .webServices)
+            CloudStorage(now: now, store: store, files: files), isStrict: kind == .webServices)
         do {
             let throwaway = ThrowawayCloud(
                 running: running, container: container, apiToken: try await running.makeAPIToken(of: container),
                 kind: kind)
             let value = try await body(throwaway)
             await running.stop()
+            await store?.close()
             return value
         } catch {
             await running.stop()
+            await store?.close()
             throw error
         }
     }

@@ -1,25 +1,43 @@
 import Foundation
 
 extension CKSyncEngine {
-    /// One fetch from the first event to the last.
+    /// One fetch from the first event to the last. From a cloud that was restored it fetches after a send, which offers again what the cloud
+    /// lost (B-SYN-17).
     func fetch(_ context: FetchChangesContext) async throws {
         try await checkAccount()
         await subscribe()
-        await post(.willFetchChanges(Event.WillFetchChanges(context: context)))
-        let result = await Result(catching: { () async throws(CKError) in try await fetchAll(context) })
-        await post(.didFetchChanges(Event.DidFetchChanges(context: context)))
-        try result.get()
+        guard let moment = try await fetchUnlessRestored(context) else { return }
+        try await offerAgain(since: moment, context)
+        _ = try await fetchUnlessRestored(context, startsOver: true)
     }
 
-    private func fetchAll(_ context: FetchChangesContext) async throws(CKError) {
-        try await fetchDatabaseChanges(context)
+    /// - Parameter startsOver: Whether the database's feed is read from the beginning.
+    /// - Returns: The time of the state to which the cloud was restored since the last fetch, if it was: then nothing was fetched.
+    private func fetchUnlessRestored(
+        _ context: FetchChangesContext, startsOver: Bool = false
+    ) async throws -> Int64? {
+        await post(.willFetchChanges(Event.WillFetchChanges(context: context)))
+        let result = await Result(catching: { () async throws(CKError) in
+            try await fetchAll(context, startsOver: startsOver)
+        })
+        await post(.didFetchChanges(Event.DidFetchChanges(context: context)))
+        return try result.get()
+    }
+
+    private func fetchAll(_ context: FetchChangesContext, startsOver: Bool) async throws(CKError) -> Int64? {
+        if let moment = try await fetchDatabaseChanges(context, startsOver: startsOver) { return moment }
         try await fetchZones(context)
+        return nil
     }
 
     // MARK: Which zones have changed
 
-    private func fetchDatabaseChanges(_ context: FetchChangesContext) async throws(CKError) {
-        var token = state.value.databaseToken
+    /// - Returns: The time of the state to which the cloud was restored since the last fetch, if it was.
+    private func fetchDatabaseChanges(
+        _ context: FetchChangesContext, startsOver: Bool
+    ) async throws(CKError) -> Int64? {
+        // The state keeps the old token until a page has come: an engine that dies offers its changes again.
+        var token = startsOver ? nil : state.value.databaseToken
         // Read from the beginning, the feed does not report deleted zones (B-CHG-08): a zone that it does not name was
         // deleted.
         var unseen = token == nil ? Set(state.value.zones.keys) : []
@@ -30,15 +48,20 @@ extension CKSyncEngine {
                     since: token.map { CKServerChangeToken($0) })
                 unseen.subtract(page.modifications.map(\.zoneID))
                 unseen.subtract(page.deletions.map(\.zoneID))
+                // A zone that a restored cloud lost was not deleted by anyone.
+                if startsOver { unseen.subtract(state.value.zonesToMake) }
+                // It has no entry in the feed (B-CHG-04).
+                unseen.remove(.default)
                 let gone = page.moreComing ? [] : unseen.sorted { $0.zoneName < $1.zoneName }
                 await report(
                     page.modifications, page.deletions + gone.map { .init(zoneID: $0, reason: .deleted) },
                     token: page.changeToken.token)
                 token = page.changeToken.token
-                guard page.moreComing else { return }
+                guard page.moreComing else { return nil }
             } catch {
                 let error = CKError.any(error)
                 guard error.code == .changeTokenExpired, token != nil else { throw error }
+                if let moment = error.restoredTo { return moment }
                 token = nil
                 unseen = Set(state.value.zones.keys)
             }
@@ -95,9 +118,11 @@ extension CKSyncEngine {
             let isExpired = failure?.code == .changeTokenExpired && hadToken
             let isGone = failure?.code == .zoneNotFound || failure?.code == .userDeletedZone
             let reported = failure ?? CKError.partial(undelivered, operation: "fetch some records")
+            let moment = isExpired ? failure?.restoredTo : nil
             await post(
                 .didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zone, error: reported)),
                 then: { state in
+                    if let moment, state.zones[zone]?.restoration == nil { state.offerAgain(since: moment, in: zone) }
                     if isExpired { state.forgetToken(of: zone) }
                     if isGone { state.forget(zone) }
                     return isExpired || isGone
@@ -139,16 +164,29 @@ extension CKSyncEngine {
         _ modifications: [CKDatabase.RecordZoneChange.Modification],
         _ deletions: [CKDatabase.RecordZoneChange.Deletion], in zone: CKRecordZone.ID, token: String, isLast: Bool
     ) async {
-        let names = modifications.map(\.record.recordID.recordName) + deletions.map(\.recordID.recordName)
-        let missed = isLast ? missedDeletions(zone, besides: Set(names)) : []
+        let saved = modifications.map { ($0.record.recordID.recordName, $0.record.modificationTime ?? 0) }
+        let deleted = deletions.map(\.recordID.recordName)
+        let missed = isLast ? missedDeletions(zone, besides: Set(saved.map(\.0) + deleted)) : []
         let deletions = deletions + missed
+        // What a restored cloud has again although this device had deleted it.
+        let restoration = state.value.zones[zone]?.restoration
+        let again = modifications.map(\.record).filter {
+            restoration?.isDeleted($0.recordID.recordName, changed: $0.modificationTime) ?? false
+        }.map(\.recordID)
+        let modifications = again.isEmpty ? modifications : modifications.filter { !again.contains($0.record.recordID) }
         let isEmpty = modifications.isEmpty && deletions.isEmpty
+        let now = now
         await post(
             isEmpty
                 ? nil
                 : .fetchedRecordZoneChanges(
                     Event.FetchedRecordZoneChanges(modifications: modifications, deletions: deletions)),
-            then: { $0.noteZoneChanges(zone, names: names, token: token, isLast: isLast) })
+            then: { state in
+                let isDeletedAgain = state.add(again.map { .deleteRecord($0) })
+                return state.noteZoneChanges(
+                    zone, saved: saved, deleted: deleted, token: token, isLast: isLast, now: now) || isDeletedAgain
+            })
+        if !again.isEmpty { automation?.wantSend() }
     }
 
     /// Returns the records that this engine saved, that other devices deleted, and that a feed read from the beginning

@@ -47,9 +47,15 @@ extension CKSyncEngine {
         } catch {
             outcome.fail(pending, CKError.any(error))
         }
+        let event = outcome.event
+        let saved = event.savedZones.map(\.zoneID)
+        let now = now
         await post(
-            .sentDatabaseChanges(outcome.event),
-            preparing: { $0.settle(outcome.settled, until: known.revision) })
+            .sentDatabaseChanges(event),
+            preparing: { state in
+                let isNew = state.noteSent(zones: saved, now: now)
+                return state.settle(outcome.settled, until: known.revision) || isNew
+            })
         if let error = outcome.error { throw error }
         return true
     }
@@ -66,11 +72,11 @@ extension CKSyncEngine {
         }
         let outcome = await send(batch, context.options.operationGroup)
         let event = outcome.event
-        let saved = event.savedRecords.map { ($0.recordID, $0.recordType) }
+        let now = now
         await post(
             .sentRecordZoneChanges(event),
             preparing: { state in
-                let isNew = state.noteSent(saved, event.deletedRecordIDs)
+                let isNew = state.noteSent(event.savedRecords, event.deletedRecordIDs, now: now)
                 return state.settle(outcome.settled, until: known.revision) || isNew
             })
         if let error = outcome.error { throw error }

@@ -46,7 +46,7 @@ enum SyncOutcome: Hashable, Sendable {
 
 extension CKError {
     /// The errors of single items, or this one.
-    fileprivate var all: [CKError] {
+    var all: [CKError] {
         guard code == .partialFailure, let items = partialErrorsByItemID else { return [self] }
         return items.values.compactMap { $0 as? CKError }
     }

@@ -23,6 +23,10 @@ struct SyncState: Sendable {
         /// beginning reports no deletions (B-CHG-08): records of this list that it does not contain were deleted by
         /// other devices.
         var savedUnread: [String: CKRecord.RecordType] = [:]
+        /// The newest changes, which a restored cloud may have lost.
+        var recent = RecentChanges()
+        /// The cloud was restored, and the zone has to be read from the beginning.
+        var restoration: ZoneRestoration?
     }
 
     init(user: String? = nil) { self.user = user }
@@ -97,15 +101,21 @@ struct SyncState: Sendable {
 
     /// Records one page of a zone's feed.
     ///
-    /// - Parameter names: The records in the page.
+    /// - Parameters:
+    ///   - saved: The records in the page, with the times of their changes.
+    ///   - deleted: The deletions in the page.
     mutating func noteZoneChanges(
-        _ zone: CKRecordZone.ID, names: some Sequence<String>, token: String, isLast: Bool
+        _ zone: CKRecordZone.ID, saved: [(name: String, time: Int64)], deleted: [String], token: String, isLast: Bool,
+        now: Int64
     ) -> Bool {
+        let names = saved.map(\.name) + deleted
         let isNew = zones[zone]?.token != token || (isLast && unfetched.contains(zone))
         var progress = zones[zone] ?? ZoneProgress()
         progress.token = token
+        progress.recent.noteFetched(saved, deleted: deleted, now: now)
         if isLast {
             progress.savedUnread = [:]
+            progress.restoration = nil
             unfetched.removeAll { $0 == zone }
         } else if !progress.savedUnread.isEmpty {
             for name in names { progress.savedUnread[name] = nil }
@@ -114,18 +124,70 @@ struct SyncState: Sendable {
         return isNew
     }
 
-    /// Records changes sent to zones that were never read.
-    mutating func noteSent(
-        _ saved: [(CKRecord.ID, CKRecord.RecordType)], _ deleted: [CKRecord.ID]
-    ) -> Bool {
-        var isNew = false
-        for (id, type) in saved where zones[id.zoneID]?.token == nil {
-            zones[id.zoneID, default: ZoneProgress()].savedUnread[id.recordName] = type
-            isNew = true
+    /// Records changes that were sent.
+    mutating func noteSent(_ saved: [CKRecord], _ deleted: [CKRecord.ID], now: Int64) -> Bool {
+        for record in saved {
+            let id = record.recordID
+            var progress = zones.removeValue(forKey: id.zoneID) ?? ZoneProgress()
+            if progress.token == nil { progress.savedUnread[id.recordName] = record.recordType }
+            progress.recent.noteSaved(id.recordName, at: record.modificationTime ?? now)
+            zones[id.zoneID] = progress
         }
-        for id in deleted where zones[id.zoneID]?.savedUnread.removeValue(forKey: id.recordName) != nil { isNew = true }
-        return isNew
+        for id in deleted {
+            zones[id.zoneID]?.savedUnread[id.recordName] = nil
+            zones[id.zoneID]?.recent.noteDeleted(id.recordName, at: now)
+        }
+        return !saved.isEmpty || !deleted.isEmpty
     }
+
+    /// Records zones that were sent.
+    mutating func noteSent(zones saved: [CKRecordZone.ID], now: Int64) -> Bool {
+        for zone in saved { zones[zone, default: ZoneProgress()].recent.zoneSaved = now }
+        return !saved.isEmpty
+    }
+
+    // MARK: A restored cloud
+
+    /// Offers again what a restored cloud may have lost (B-SYN-17).
+    ///
+    /// - Parameters:
+    ///   - moment: The time of the state to which it was restored; 0 if that is not known.
+    ///   - living: The zones that it has.
+    ///   - canMakeZones: Whether zones that it lost can be made again.
+    mutating func offerAgain(since moment: Int64, living: Set<CKRecordZone.ID>, canMakeZones: Bool) {
+        for zone in zones.keys.sorted(by: { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }) {
+            offerAgain(since: moment, in: zone, isThere: living.contains(zone), canMakeZones: canMakeZones)
+        }
+    }
+
+    /// Offers the changes of one zone again.
+    mutating func offerAgain(
+        since moment: Int64, in zone: CKRecordZone.ID, isThere: Bool = true, canMakeZones: Bool = false
+    ) {
+        guard var progress = zones[zone] else { return }
+        let names = progress.recent.saved(since: moment)
+        let isMissing = !isThere && zone != .default
+        if isMissing, canMakeZones, !names.isEmpty || progress.recent.isZoneSaved(since: moment),
+            // What the app has added itself is newer.
+            databaseChanges[zone] == nil
+        {
+            _ = add([.saveZone(CKRecordZone(zoneID: zone))])
+        }
+        if !isMissing || canMakeZones {
+            let ids = names.map { CKRecord.ID(named: $0, in: zone) }
+            _ = add(ids.filter { recordChanges[$0] == nil }.map { .saveRecord($0) })
+        }
+        let deleted = progress.recent.deleted(since: moment)
+        progress.restoration = ZoneRestoration(
+            moment: moment, deleted: deleted.merging(progress.restoration?.deleted ?? [:]) { newer, _ in newer })
+        progress.recent = RecentChanges()
+        // A record that a restored cloud does not have was not deleted by another device.
+        progress.savedUnread = [:]
+        zones[zone] = progress
+    }
+
+    /// The zones whose end is not to be reported if a feed that is read from the beginning does not name them.
+    var zonesToMake: Set<CKRecordZone.ID> { Set(databaseChanges.changes.map(\.zoneID)) }
 
     /// The zone's token is of no use any more: the zone has to be read from the beginning (B-CHG-09).
     mutating func forgetToken(of zone: CKRecordZone.ID) {

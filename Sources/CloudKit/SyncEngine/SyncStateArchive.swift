@@ -6,6 +6,13 @@ struct SyncStateArchive: Codable {
         var token: String?
         var isKnown: Bool?
         var savedUnread: [String: String]?
+        /// `RecentChanges`.
+        var recent: [String: Int64]?
+        var recentDeletions: [String: Int64]?
+        var zoneSaved: Int64?
+        /// `ZoneRestoration`.
+        var restoredTo: Int64?
+        var deletedSince: [String: Int64]?
     }
 
     private struct Change: Codable {
@@ -46,7 +53,11 @@ struct SyncStateArchive: Codable {
                 Zone(
                     name: id.zoneName, owner: id.ownerName, token: progress?.token,
                     isKnown: progress == nil ? nil : true,
-                    savedUnread: progress.flatMap { $0.savedUnread.isEmpty ? nil : $0.savedUnread }))
+                    savedUnread: progress.flatMap { $0.savedUnread.isEmpty ? nil : $0.savedUnread },
+                    recent: progress.flatMap { $0.recent.saved.isEmpty ? nil : $0.recent.saved },
+                    recentDeletions: progress.flatMap { $0.recent.deleted.isEmpty ? nil : $0.recent.deleted },
+                    zoneSaved: progress?.recent.zoneSaved, restoredTo: progress?.restoration?.moment,
+                    deletedSince: progress?.restoration?.deleted))
             return zones.count - 1
         }
         for id in state.zones.keys.sorted(by: { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }) {
@@ -89,7 +100,11 @@ struct SyncStateArchive: Codable {
         _ = state.noteDatabaseChanges(modified: unfetched.map { ids[$0] }, deleted: [], token: "")
         state.databaseToken = databaseToken
         for (zone, id) in zip(zones, ids) where zone.isKnown == true {
-            state.zones[id] = SyncState.ZoneProgress(token: zone.token, savedUnread: zone.savedUnread ?? [:])
+            state.zones[id] = SyncState.ZoneProgress(
+                token: zone.token, savedUnread: zone.savedUnread ?? [:],
+                recent: RecentChanges(
+                    saved: zone.recent ?? [:], deleted: zone.recentDeletions ?? [:], zoneSaved: zone.zoneSaved),
+                restoration: zone.restoredTo.map { ZoneRestoration(moment: $0, deleted: zone.deletedSince ?? [:]) })
         }
         _ = state.add(
             databaseChanges.map { change -> CKSyncEngine.PendingDatabaseChange in

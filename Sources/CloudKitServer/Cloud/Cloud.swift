@@ -42,7 +42,7 @@ package final class Cloud: Sendable {
     /// The turns of a user's large batches while their index work is prepared.
     let preparationTurns = KeyedAsyncMutex<UserID>()
     /// The renewals of the store's epoch.
-    package let storeHistory = StoreHistory()
+    package let storeHistory: StoreHistory
     /// Bounds requests of users and to containers.
     package let requestRates: RequestRates
     /// Bounds look-ups of people.
@@ -68,7 +68,10 @@ package final class Cloud: Sendable {
         schemas = SchemaCache(store: store)
         servedRequests = ServedRequestLog(store: store)
         registry = PartitionRegistry(store: store)
-        tokens = SyncTokenSeal(secret: serverEnvironment.secret) { store.epoch }
+        let history = StoreHistory()
+        storeHistory = history
+        tokens = SyncTokenSeal(
+            secret: serverEnvironment.secret, epoch: { store.epoch }, restoredTo: { history.restoredTo })
         assetSeal = AssetSeal(serverEnvironment)
         assetPartitions = AssetPartitions(store: store)
     }

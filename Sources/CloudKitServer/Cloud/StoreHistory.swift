@@ -12,11 +12,12 @@ package enum EpochRenewal: String, Hashable, Sendable {
     case deviceAhead = "a device knows a later state than the store has"
 }
 
-/// The renewals of the store's epoch in the life of this process.
+/// The renewals of the store's epoch in the life of this process, and the earlier state that the store went back to last.
 package final class StoreHistory: Sendable {
     private struct State {
         var renewals: [EpochRenewal] = []
         var unreportedCount = 0
+        var restoredTo: Int64 = 0
     }
 
     private let state = Mutex(State())
@@ -26,6 +27,12 @@ package final class StoreHistory: Sendable {
 
     /// All renewals, the oldest first.
     package var renewals: [EpochRenewal] { state.withLock { $0.renewals } }
+
+    /// The time of the earlier state that the store went back to last, in milliseconds since 1970; 0 if it is not known.
+    package var restoredTo: Int64 { state.withLock { $0.restoredTo } }
+
+    /// Notes the time of the earlier state that the store went back to; 0 if it is not known.
+    package func note(restoredTo time: Int64) { state.withLock { $0.restoredTo = time } }
 
     /// Notes that the epoch was renewed.
     package func note(_ renewal: EpochRenewal) {

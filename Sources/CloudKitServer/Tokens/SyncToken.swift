@@ -53,6 +53,7 @@ package struct SyncToken: Hashable, Sendable {
 package struct SyncTokenSeal: Sendable {
     private let codec: SealedTokenCodec
     private let currentEpoch: @Sendable () -> UInt64
+    private let restoredTo: @Sendable () -> Int64
 
     private static let epochBytes = 5
     private static let checkBytes = 12
@@ -69,10 +70,15 @@ package struct SyncTokenSeal: Sendable {
 
     /// Creates the codec of a store's tokens with a key derived from its secret.
     ///
-    /// - Parameter epoch: Returns the store's present epoch, which may be renewed while the cloud runs.
-    package init(secret: [UInt8], epoch: @escaping @Sendable () -> UInt64) {
+    /// - Parameters:
+    ///   - epoch: Returns the store's present epoch, which may be renewed while the cloud runs.
+    ///   - restoredTo: Returns the time of the state with which the epoch began, for those who know a later one.
+    package init(
+        secret: [UInt8], epoch: @escaping @Sendable () -> UInt64, restoredTo: @escaping @Sendable () -> Int64 = { 0 }
+    ) {
         codec = SealedTokenCodec(purpose: "welkin sync token 1", secret: secret, derivation: .hmac)
         currentEpoch = epoch
+        self.restoredTo = restoredTo
     }
 
     /// Returns the name of one incarnation of a zone, another one after the store was restored from a backup.
@@ -109,7 +115,9 @@ package struct SyncTokenSeal: Sendable {
             let content = codec.verify(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes)
         else { throw .unknownToken }
         var reader = content[3...]
-        guard reader.takeNumber(bytes: Self.epochBytes) == shownEpoch else { throw .tokenExpired }
+        guard reader.takeNumber(bytes: Self.epochBytes) == shownEpoch else {
+            throw .tokenOfEarlierEpoch(restoredTo: restoredTo())
+        }
         return SyncToken(
             kind, zone: UInt32(truncatingIfNeeded: reader.takeNumber(bytes: 4)),
             version: reader.takeNumber(bytes: 6), baseline: reader.takeNumber(bytes: 6),
@@ -159,8 +167,22 @@ extension RequestFailure {
         .changeTokenExpired, "client knowledge differs from server knowledge",
         remedy: "Fetch without a token, and treat what does not come back as deleted.")
 
-    /// A token of a later state than the store has: the store was replaced by an earlier state of itself.
-    static let tokenAhead = RequestFailure(
-        .changeTokenExpired, "client knowledge differs from server knowledge",
-        remedy: "The cloud was restored. Fetch without a token, and treat what does not come back as deleted.")
+    /// A token of a later state than the store has: the store was replaced by an earlier state of itself, and its epoch has to be renewed.
+    static let tokenAhead = restored(to: 0, remedy: "The cloud went back in time. " + saveAgain)
+
+    /// B-BKD-13. Not equal to `tokenAhead`: the epoch was renewed already.
+    ///
+    /// - Parameter restoredTo: The time of the state that the store went back to, in milliseconds since 1970; 0 if it is not known.
+    static func tokenOfEarlierEpoch(restoredTo: Int64) -> RequestFailure {
+        restored(to: restoredTo, remedy: "The cloud was restored. " + saveAgain)
+    }
+
+    private static let saveAgain = "Save again what was saved since, then fetch without a token."
+
+    private static func restored(to time: Int64, remedy: String) -> RequestFailure {
+        var failure = RequestFailure(
+            .changeTokenExpired, "client knowledge differs from server knowledge", remedy: remedy)
+        failure.restoredTo = time
+        return failure
+    }
 }

@@ -77,10 +77,11 @@ import Testing
         var state = SyncState(user: "_ada")
         let other = CKRecordZone.ID(zoneName: "Z", ownerName: "_bob")
         _ = state.noteDatabaseChanges(modified: [zone, other], deleted: [], token: "database")
-        _ = state.noteZoneChanges(zone, names: [], token: "zone", isLast: true)
+        _ = state.noteZoneChanges(zone, saved: [], deleted: [], token: "zone", isLast: true, now: 0)
         _ = state.add([.saveRecord(id("a")), .deleteRecord(CKRecord.ID(recordName: "b", zoneID: other))])
         _ = state.add([.saveZone(CKRecordZone(zoneID: zone)), .deleteZone(CKRecordZone.ID(zoneName: "Old"))])
-        _ = state.noteSent([(CKRecord.ID(recordName: "c", zoneID: other), "T")], [])
+        _ = state.noteSent(
+            [CKRecord(recordType: "T", recordID: CKRecord.ID(recordName: "c", zoneID: other))], [], now: 0)
         _ = state.setUntracked(true)
         state.subscriptionID = "subscription"
         let bytes = try JSONEncoder().encode(CKSyncEngine.State.Serialization(state: state))
@@ -100,15 +101,16 @@ import Testing
 
     @Test func `B-CHG-08 records saved before a zone was ever read are remembered until it is`() {
         var state = SyncState()
-        _ = state.noteSent([(id("a"), "T"), (id("b"), "T"), (id("c"), "T")], [])
-        _ = state.noteSent([], [id("c")])
+        _ = state.noteSent(["a", "b", "c"].map { CKRecord(recordType: "T", recordID: id($0)) }, [], now: 0)
+        _ = state.noteSent([], [id("c")], now: 0)
         #expect(state.zones[zone]?.savedUnread == ["a": "T", "b": "T"])
-        _ = state.noteZoneChanges(zone, names: ["a"], token: "1", isLast: false)
+        _ = state.noteZoneChanges(zone, saved: [("a", 0)], deleted: [], token: "1", isLast: false, now: 0)
         #expect(state.zones[zone]?.savedUnread == ["b": "T"])
-        _ = state.noteSent([(id("d"), "T")], [])
+        _ = state.noteSent([CKRecord(recordType: "T", recordID: id("d"))], [], now: 0)
         #expect(state.zones[zone]?.savedUnread == ["b": "T"])
-        _ = state.noteZoneChanges(zone, names: [], token: "2", isLast: true)
-        #expect(state.zones[zone] == SyncState.ZoneProgress(token: "2"))
+        _ = state.noteZoneChanges(zone, saved: [], deleted: [], token: "2", isLast: true, now: 0)
+        #expect(state.zones[zone]?.token == "2")
+        #expect(state.zones[zone]?.savedUnread.isEmpty == true)
     }
 
     @Test func `A damaged state is an error, never a trap`() throws {

@@ -49,9 +49,13 @@ struct SharePlanner {
         let names = Array(Set(names.filter { shares[$0] == nil }))
         if names.isEmpty { return }
         let found = try await view.shares(zone: zone.number, names: names)
-        for case let share? in found { shares[share.name] = share }
-        // They may be written with others: the record of a share that ends with its root, say.
-        try await loadMemberships(of: names, view)
+        var written = names
+        for case let share? in found {
+            shares[share.name] = share
+            if let root = share.root { written.append(root) }
+        }
+        // They may be written with others: the record of a share that ends with its root, and the root of one that ends alone.
+        try await loadMemberships(of: written.filter { memberships[$0] == nil }, view)
     }
 
     /// Returns the tree of a record that is written without being in the batch: a root or a share that changes with

@@ -1,0 +1,61 @@
+/// Cuts bytes into chunks and puts them into a backup.
+struct ContentWriter {
+    let folder: BackupFolder
+    /// What was written so far.
+    private(set) var counts = BackupManifest.Counts()
+
+    init(_ folder: BackupFolder) { self.folder = folder }
+
+    /// Bytes of a chunk of the store: eight pages, so that a change of one page adds little.
+    static let storeChunkBytes = 65_536
+    /// Bytes of a chunk of a file that never changes.
+    static let fileChunkBytes = 1 << 20
+
+    /// Adds what `read` returns.
+    ///
+    /// - Parameters:
+    ///   - length: The number of bytes.
+    ///   - chunkBytes: The size of all chunks but the last.
+    ///   - read: Returns the bytes from an offset on, as many as asked for.
+    mutating func add(
+        length: Int64, chunkBytes: Int, _ read: (_ offset: Int64, _ count: Int) throws -> [UInt8]
+    ) throws -> BackupContent {
+        var ids: [ChunkID] = []
+        for offset in stride(from: 0, to: length, by: chunkBytes) {
+            let count = Int(min(Int64(chunkBytes), length - offset))
+            ids.append(try put(try read(offset, count)))
+        }
+        var content = BackupContent(bytes: length)
+        if ids.count <= BackupContent.directMax {
+            content.chunks = ids
+        } else {
+            content.lists = try stride(from: 0, to: ids.count, by: BackupContent.listMax).map { start in
+                try put(ids[start..<min(start + BackupContent.listMax, ids.count)].flatMap(\.bytes))
+            }
+        }
+        return content
+    }
+
+    /// Adds bytes that are in memory.
+    mutating func add(_ bytes: [UInt8]) throws -> BackupContent {
+        try add(length: Int64(bytes.count), chunkBytes: Self.storeChunkBytes) { offset, count in
+            Array(bytes[Int(offset)..<Int(offset) + count])
+        }
+    }
+
+    mutating func note(asset length: Int64) {
+        counts.assets += 1
+        counts.assetBytes += length
+    }
+
+    mutating func note(store length: Int64) { counts.storeBytes = length }
+
+    private mutating func put(_ bytes: [UInt8]) throws -> ChunkID {
+        let (id, written) = try folder.put(bytes)
+        if written > 0 {
+            counts.chunksAdded += 1
+            counts.bytesAdded += Int64(written)
+        }
+        return id
+    }
+}

@@ -1,0 +1,215 @@
+import ArgumentParser
+import CloudBackup
+import Foundation
+
+/// Backs up a cloud, and looks after its backups.
+struct BackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "backup", abstract: "Back up a cloud, also while it runs.",
+        discussion: """
+            `welkin backup DIR` adds one moment of the data folder to a backup: records, files, the secret and all keys. What the backup \
+            has already is not written again. A moment is whole or not there. Restore one with `welkin restore`.
+            """,
+        subcommands: [
+            TakeBackupCommand.self, ListBackupCommand.self, VerifyBackupCommand.self, PruneBackupCommand.self,
+        ], defaultSubcommand: TakeBackupCommand.self)
+}
+
+/// The options for the passphrase of a backup.
+struct BackupOptions: ParsableArguments {
+    @Argument(help: "The folder of the backup.")
+    var backup: String
+    @Option(
+        help: ArgumentHelp(
+            "Take the passphrase of the backup from the first line of a file; - is standard input.",
+            valueName: "file"))
+    var passphraseFile: String?
+    @Option(help: ArgumentHelp("N of scrypt for a new backup, a power of two.", visibility: .hidden))
+    var scryptCost: Int?
+
+    func validate() throws {
+        if let scryptCost, !(2...1 << 21).contains(scryptCost) || scryptCost.nonzeroBitCount != 1 {
+            throw ValidationError("--scrypt-cost is a power of two up to 2097152.")
+        }
+    }
+
+    var path: String { URL(fileURLWithPath: backup).path }
+
+    func passphrase() throws -> String? {
+        try passphraseFile.map { file in
+            let passphrase = try Secret.read(from: file, asking: "Passphrase")
+            guard !passphrase.isEmpty else { throw ValidationError("The passphrase is empty.") }
+            return passphrase
+        }
+    }
+
+    func open() throws -> BackupFolder { try BackupFolder.open(path, passphrase: passphrase()) }
+    func begin() throws -> BackupFolder { try BackupFolder.begin(path, passphrase: passphrase(), cost: scryptCost) }
+}
+
+/// Adds a moment to a backup.
+struct TakeBackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "take", abstract: "Add the present moment to a backup. The default.")
+
+    @OptionGroup var folder: DataOptions
+    @OptionGroup var options: BackupOptions
+    @Option(help: ArgumentHelp("Keep this many moments, and remove older ones.", valueName: "count"))
+    var keep: Int?
+
+    func validate() throws {
+        if let keep, keep < 1 { throw ValidationError("--keep is at least 1.") }
+    }
+
+    func run() async throws {
+        let options = options
+        let keep = keep
+        try folder.requireStoreInFolder(for: "welkin backup")
+        let backup = try options.begin()
+        let (manifest, pruned) = try await DataFolder.with(folder) { folder in
+            let moments = CloudMoments(folder: folder.path)
+            let manifest = try moments.take(into: backup)
+            return (manifest, try keep.map { try PruneMoments(backup).run(keeping: $0) })
+        }
+        let counts = manifest.counts
+        Output.result(manifest.name)
+        Output.remark(
+            "\(Self.bytes(counts.storeBytes)) of records, \(counts.assets) files of \(Self.bytes(counts.assetBytes)); "
+                + "\(Self.bytes(counts.bytesAdded)) were new, in \(counts.duration) ms")
+        if let pruned, !pruned.moments.isEmpty { Output.remark(pruned.sentence) }
+    }
+
+    static func bytes(_ count: Int64) -> String {
+        let units = ["bytes", "KB", "MB", "GB", "TB"]
+        var value = Double(count)
+        var unit = 0
+        while value >= 1000, unit < units.count - 1 {
+            value /= 1000
+            unit += 1
+        }
+        return unit == 0 ? "\(count) bytes" : "\((value * 10).rounded() / 10) \(units[unit])"
+    }
+}
+
+extension PruneMoments.Outcome {
+    /// The sentence for people.
+    var sentence: String {
+        "removed \(moments.count) moments and \(chunks) chunks of \(TakeBackupCommand.bytes(bytes)) that no other needs"
+    }
+}
+
+/// Lists the moments of a backup.
+struct ListBackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(commandName: "list", abstract: "List the moments of a backup.")
+
+    @OptionGroup var options: BackupOptions
+    @Flag(help: "Print JSON.") var json = false
+
+    private struct Row: Encodable {
+        var moment: String
+        var time: Int64
+        var version: String
+        var storeBytes: Int64
+        var files: Int
+        var fileBytes: Int64
+        var bytesAdded: Int64
+        var epoch: String
+    }
+
+    func run() async throws {
+        let backup = try options.open()
+        let rows = try backup.momentNames().map { name in
+            let manifest = try backup.manifest(name)
+            let counts = manifest.counts
+            return Row(
+                moment: name, time: manifest.time, version: manifest.program, storeBytes: counts.storeBytes,
+                files: counts.assets, fileBytes: counts.assetBytes, bytesAdded: counts.bytesAdded,
+                epoch: manifest.facts.epoch)
+        }
+        if json { return try Output.json(rows) }
+        guard !rows.isEmpty else { return Output.remark("no moments yet") }
+        Output.table(
+            [["MOMENT", "RECORDS", "FILES", "NEW", "VERSION"]]
+                + rows.map { row in
+                    [
+                        row.moment, TakeBackupCommand.bytes(row.storeBytes),
+                        "\(row.files) of \(TakeBackupCommand.bytes(row.fileBytes))",
+                        TakeBackupCommand.bytes(row.bytesAdded), row.version,
+                    ]
+                })
+    }
+}
+
+/// Verifies that a moment can be restored.
+struct VerifyBackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "verify", abstract: "Read all that a moment needs, and verify its digests.",
+        discussion: """
+            Prints a line for each file that cannot be restored. The exit status is 0 without one and 1 otherwise.
+            """)
+
+    @OptionGroup var options: BackupOptions
+    @Argument(help: "The moment; the newest one if it is left out, or `all`.")
+    var moment: String?
+
+    func run() async throws {
+        let backup = try options.open()
+        let names = moment == "all" ? try backup.momentNames() : [try backup.moment(moment)]
+        var count = 0
+        for name in names {
+            do {
+                let findings = try VerifyMoment(backup).run(
+                    name, storeName: CloudMoments.storeName, immutableFiles: CloudMoments.immutableFiles)
+                for finding in findings { Output.result("\(name): \(finding.part): \(finding.problem)") }
+                count += findings.count
+            } catch let error as BackupError where error.code == .damaged {
+                Output.result("\(name): \(error.details["problem"] ?? error.reason)")
+                count += 1
+            }
+        }
+        Output.remark("\(names.count) moments: " + (count == 0 ? "no problems" : "\(count) problems"))
+        if count > 0 { throw ExitCode(1) }
+    }
+}
+
+extension BackupFolder {
+    /// Returns the name of a moment.
+    ///
+    /// - Parameter text: The name or its beginning; nil for the newest.
+    /// - Throws: `CommandFailure` if there is none, or if several begin like that.
+    func moment(_ text: String?) throws -> String {
+        let names = try momentNames()
+        guard let text else {
+            guard let newest = names.last else {
+                throw CommandFailure("the backup \(path) has no moment yet; take one with: welkin backup \(path)")
+            }
+            return newest
+        }
+        let found = names.filter { $0.hasPrefix(text) }
+        guard let name = found.first, found.count == 1 else {
+            let reason = found.isEmpty ? "no moment begins with" : "several moments begin with"
+            throw CommandFailure("\(reason) \(text.onOneLine); see: welkin backup list \(path)")
+        }
+        return name
+    }
+}
+
+/// Removes old moments.
+struct PruneBackupCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "prune", abstract: "Remove old moments, and what no other moment needs.")
+
+    @OptionGroup var options: BackupOptions
+    @Option(help: ArgumentHelp("The number of newest moments to keep.", valueName: "count"))
+    var keep: Int
+
+    func validate() throws {
+        guard keep >= 1 else { throw ValidationError("--keep is at least 1.") }
+    }
+
+    func run() async throws {
+        // An existing backup only: pruning begins none.
+        _ = try options.open()
+        Output.remark(try PruneMoments(try options.begin()).run(keeping: keep).sentence)
+    }
+}

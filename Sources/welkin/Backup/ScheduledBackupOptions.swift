@@ -1,0 +1,88 @@
+import ArgumentParser
+import CloudBackup
+import CloudKitHTTP
+import CloudKitLogs
+import Foundation
+
+/// The options for backups that a cloud takes by itself.
+struct ScheduledBackupOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "Back up to this folder, at the start if one is due and then at intervals; best on another disk.",
+            valueName: "dir"))
+    var backup: String?
+    @Option(help: ArgumentHelp("The time between two backups, such as 30m, 1h or 1d.", valueName: "time"))
+    var backupEvery: BackupInterval = BackupInterval(seconds: 3600)
+    @Option(help: ArgumentHelp("Keep this many moments, and remove older ones.", valueName: "count"))
+    var backupKeep: Int = 24
+    @Option(
+        help: ArgumentHelp(
+            "Seal the backup with the passphrase in the first line of a file.", valueName: "file"))
+    var backupPassphraseFile: String?
+
+    func validate() throws {
+        guard backupKeep >= 1 else { throw ValidationError("--backup-keep is at least 1.") }
+        guard backup != nil || backupPassphraseFile == nil else {
+            throw ValidationError("--backup-passphrase-file needs --backup.")
+        }
+    }
+
+    /// Returns the schedule; nil if there is none.
+    ///
+    /// - Throws: `BackupError` for a folder that cannot take backups: a cloud without the backups that it is to have does not start.
+    func schedule(
+        of moments: CloudMoments, log: LogBuffer?, now: @escaping @Sendable () -> Int64
+    ) throws -> BackupSchedule? {
+        guard let backup else { return nil }
+        let passphrase = try backupPassphraseFile.map { try Secret.read(from: $0, asking: "Passphrase") }
+        if passphrase?.isEmpty == true { throw ValidationError("The passphrase is empty.") }
+        let path = URL(fileURLWithPath: backup).path
+        try moments.check(backup: path)
+        let folder = try BackupFolder.begin(path, passphrase: passphrase)
+        let last = try folder.momentNames().last.flatMap { try? folder.manifest($0).time }
+        return BackupSchedule(
+            moments: moments, path: path, passphrase: passphrase, keep: backupKeep, log: log, now: now,
+            monitor: BackupMonitor(BackupStatus(interval: backupEvery.seconds, start: now(), lastTime: last)))
+    }
+}
+
+/// The time between two backups.
+struct BackupInterval: Hashable, Sendable, ExpressibleByArgument, CustomStringConvertible {
+    /// From a second to a month.
+    var seconds: Int64
+
+    private static let units: [Character: Int64] = ["s": 1, "m": 60, "h": 3600, "d": 86_400]
+
+    init(seconds: Int64) { self.seconds = seconds }
+
+    init?(argument: String) {
+        guard let unit = argument.last.flatMap({ Self.units[$0] }), let count = Int64(argument.dropLast()),
+            (1...100_000_000).contains(count), (1...31 * 86_400).contains(count * unit)
+        else { return nil }
+        seconds = count * unit
+    }
+
+    var description: String {
+        for (name, unit) in [("d", 86_400), ("h", 3600), ("m", 60)] as [(String, Int64)] where seconds % unit == 0 {
+            return "\(seconds / unit)\(name)"
+        }
+        return "\(seconds)s"
+    }
+
+    var defaultValueDescription: String { description }
+}
+
+/// When a cloud backs itself up, and to where.
+struct BackupSchedule: Sendable {
+    var moments: CloudMoments
+    /// The folder of the backup.
+    var path: String
+    var passphrase: String?
+    /// The moments to keep.
+    var keep: Int
+    /// nil without a log of requests.
+    var log: LogBuffer?
+    /// Milliseconds since 1970.
+    var now: @Sendable () -> Int64
+    var monitor: BackupMonitor
+}

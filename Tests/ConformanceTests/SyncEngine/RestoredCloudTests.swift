@@ -1,0 +1,329 @@
+import FaultyNetwork
+import Foundation
+import SeededChance
+import Testing
+
+@testable import CloudKit
+@testable import CloudKitTesting
+
+/// Devices whose cloud is restored from a backup: what any of them had is in the cloud again, once.
+@Suite(.timeLimit(.minutes(20))) struct RestoredCloudTests {
+    @Test func `B-SYN-17 B-BKD-13 records saved after the moment are sent again by the device that saved them`()
+        async throws
+    {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let app = try await cloud.app(of: user)
+            await app.write("old", "one", edit: 1)
+            await app.write("changed", "one", edit: 2)
+            await app.write("deleted", "one", edit: 3)
+            try await app.sync()
+            let moment = try await cloud.backUp()
+            await app.write("changed", "two", edit: 4)
+            await app.write("new", "one", edit: 5)
+            await app.remove("deleted")
+            try await app.sync()
+            try await cloud.restore(moment)
+            try await app.syncEngine.fetchChanges()
+            try await app.sync()
+            let texts = ["old": "one", "changed": "two", "new": "one"]
+            #expect(await app.notes.mapValues(\.text) == texts)
+            // The zone's token expired, and the app was told.
+            #expect(await app.log.contains { $0.contains("didFetchRecordZoneChanges") })
+            let second = try await cloud.app(of: user)
+            try await second.sync()
+            #expect(await second.notes.mapValues(\.text) == texts)
+            #expect(await second.deletions.isEmpty)
+            #expect(try await cloud.problems().isEmpty)
+        }
+    }
+
+    @Test func `B-SYN-17 a record is sent again by a device that only fetched it`() async throws {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let lost = try await cloud.app(of: user)
+            let other = try await cloud.app(of: user)
+            await lost.write("a", "one", edit: 1)
+            try await lost.sync()
+            let moment = try await cloud.backUp()
+            await lost.write("a", "two", edit: 2)
+            await lost.write("b", "one", edit: 3)
+            try await lost.sync()
+            try await other.sync()
+            try await cloud.restore(moment)
+            try await other.sync()
+            let third = try await cloud.app(of: user)
+            try await third.sync()
+            #expect(await third.notes.mapValues(\.text) == ["a": "two", "b": "one"])
+        }
+    }
+
+    @Test func `B-SYN-17 a zone that was made after the moment is made again, with its records`() async throws {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let app = try await cloud.app(of: user)
+            let other = try await cloud.app(of: user)
+            let moment = try await cloud.backUp()
+            await app.write("a", "one", edit: 1)
+            try await app.sync()
+            try await other.sync()
+            try await cloud.restore(moment)
+            try await other.sync()
+            try await app.sync()
+            try await other.sync()
+            for device in [app, other, try await cloud.app(of: user)] {
+                try await device.sync()
+                #expect(await device.deletions.isEmpty)
+                #expect(await device.notes.mapValues(\.text) == ["a": "one"])
+            }
+        }
+    }
+
+    @Test func `B-BKD-13 a change tag of a lost version never matches a later one`() async throws {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let one = try await cloud.device(of: user).privateCloudDatabase
+            let two = try await cloud.device(of: user).privateCloudDatabase
+            let zone = try await one.save(CKRecordZone(zoneName: "Z")).zoneID
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r", zoneID: zone))
+            record["text"] = "one"
+            try await one.save(record)
+            let moment = try await cloud.backUp()
+            let held = try await one.record(for: record.recordID)
+            held["text"] = "lost"
+            let lost = try await one.save(held)
+            try await cloud.restore(moment)
+            // As many changes as before: the versions would be those that the first device knows.
+            let other = try await two.record(for: record.recordID)
+            other["text"] = "other"
+            try await two.save(other)
+            lost["text"] = "of a lost version"
+            let error = await #expect(throws: CKError.self) { try await one.save(lost) }
+            #expect(error?.code == .serverRecordChanged)
+            #expect(error?.serverRecord?["text"] == "other")
+        }
+    }
+
+    @Test func `B-SYN-17 an engine that dies while it offers its changes again loses none`() async throws {
+        for events in 0..<14 {
+            try await RestorableCloud.run { cloud in
+                let user = try await cloud.present.addUser("ada")
+                let device = try await cloud.device(of: user).privateCloudDatabase
+                var app = try Notebook(device)
+                await app.write("old", "one", edit: 1)
+                try await app.sync()
+                let moment = try await cloud.backUp()
+                await app.write("old", "two", edit: 2)
+                await app.write("new", "one", edit: 3)
+                try await app.sync()
+                try await cloud.restore(moment)
+                await app.die(after: events)
+                try? await app.syncEngine.fetchChanges()
+                app = try Notebook(device, disk: await app.disk)
+                try await app.sync()
+                try await app.sync()
+                let second = try await cloud.app(of: user)
+                try await second.sync()
+                let notes = await second.notes.mapValues(\.text)
+                #expect(notes == ["old": "two", "new": "one"], "after \(events) events")
+            }
+        }
+    }
+
+    // MARK: The campaign
+
+    /// More with `RESTORE_SEEDS=200`, one with `RESTORE_SEED=17`.
+    static var seeds: [UInt64] {
+        let environment = ProcessInfo.processInfo.environment
+        if let seed = environment["RESTORE_SEED"].flatMap({ UInt64($0) }) { return [seed] }
+        let first = environment["RESTORE_FIRST_SEED"].flatMap { UInt64($0) } ?? 0
+        return Array(first..<first + (environment["RESTORE_SEEDS"].flatMap { UInt64($0) } ?? 3))
+    }
+
+    @Test(arguments: seeds)
+    func `B-SYN-17 devices that write while moments are taken lose nothing when one is restored`(seed: UInt64)
+        async throws
+    {
+        try await RestorableCloud.run { cloud in
+            var campaign = try await RestoreCampaign(cloud, devices: 3, seed: seed)
+            for _ in 0..<RestoreCampaign.restorations { try await campaign.round() }
+            try await campaign.settle()
+            try await campaign.judge()
+        }
+    }
+}
+
+extension RestorableCloud {
+    /// A new device of a user.
+    func device(of user: ThrowawayCloud.User, weather: Weather? = nil, _ clock: TestClock? = nil) async throws
+        -> CKContainer
+    {
+        guard let weather, let clock else { return try await present.device(of: user, over: network()) }
+        return try await present.device(
+            of: user, over: network(over: weather.network(clock)), clientEnvironment: clock.clientEnvironment)
+    }
+
+    /// A new device with an app on it.
+    func app(of user: ThrowawayCloud.User) async throws -> Notebook {
+        try Notebook(try await device(of: user).privateCloudDatabase)
+    }
+}
+
+extension Notebook {
+    /// Fetches and sends until nothing is left to send.
+    func sync() async throws {
+        try await syncEngine.fetchChanges()
+        for _ in 0..<5 {
+            try? await syncEngine.sendChanges()
+            if syncEngine.state.pendingRecordZoneChanges.isEmpty, syncEngine.state.pendingDatabaseChanges.isEmpty {
+                break
+            }
+        }
+        try await syncEngine.fetchChanges()
+    }
+}
+
+/// Devices that write, fetch, send and die, moments that are taken meanwhile, and restorations of any of them.
+private struct RestoreCampaign {
+    static let restorations = 4
+    private static let steps = 24
+
+    private struct Device {
+        var app: Notebook
+        let database: CKDatabase
+        let weather: Weather
+    }
+
+    private let cloud: RestorableCloud
+    private let clock = TestClock(skipsWaits: false)
+    private var chance: SplitMix64
+    private var devices: [Device] = []
+    private var moments: [String] = []
+    private var edit = 0
+    /// The latest edit of each note that is never deleted, among those that any device's disk has held.
+    private var stored: [String: Int] = [:]
+
+    init(_ cloud: RestorableCloud, devices count: Int, seed: UInt64) async throws {
+        self.cloud = cloud
+        chance = SplitMix64(seed: seed)
+        let user = try await cloud.present.addUser("ada")
+        for number in 0..<count {
+            let weather = Weather(seed: seed &* 31 &+ UInt64(number))
+            let database = try await cloud.device(of: user, weather: weather, clock).privateCloudDatabase
+            devices.append(Device(app: try Notebook(database), database: database, weather: weather))
+        }
+        moments.append(try await cloud.backUp())
+    }
+
+    /// Steps of devices with moments taken beside them, then a restoration.
+    mutating func round() async throws {
+        var left = Self.steps
+        while left > 0 {
+            let count = Int.random(in: 1...8, using: &chance)
+            let backUp = cloud.backUpOfPresent
+            async let moment = backUp()
+            for _ in 0..<min(count, left) { try await step() }
+            moments.append(try await moment)
+            left -= count
+        }
+        let moment = moments.randomElement(using: &chance) ?? moments[0]
+        // Some devices are in the middle of something.
+        let busy = devices.randomElement(using: &chance)?.app
+        async let sending: Void? = try? busy?.syncEngine.sendChanges()
+        try await cloud.restore(moment)
+        _ = await sending
+        // The lost future is not a part of the past any more.
+        for index in devices.indices { await note(index) }
+    }
+
+    private mutating func step() async throws {
+        clock.advance(by: .seconds(5))
+        let index = Int.random(in: devices.indices, using: &chance)
+        let app = devices[index].app
+        switch Int.random(in: 0..<100, using: &chance) {
+        case ..<40:
+            edit += 1
+            let kind = Int.random(in: 0..<3, using: &chance) > 0 ? "keep" : "drop"
+            await app.write("\(kind)\(Int.random(in: 0..<9, using: &chance))", "text \(edit)", edit: edit)
+        case ..<46:
+            let droppable = await app.notes.keys.filter { $0.hasPrefix("drop") }.sorted()
+            if let name = droppable.randomElement(using: &chance) { await app.remove(name) }
+        case ..<66:
+            try? await app.syncEngine.sendChanges()
+        case ..<86:
+            try? await app.syncEngine.fetchChanges()
+        case ..<93:
+            await app.die(after: Int.random(in: 0..<8, using: &chance))
+            if Bool.random(using: &chance) { try? await app.syncEngine.sendChanges() }
+            try? await app.syncEngine.fetchChanges()
+            devices[index].app = try Notebook(devices[index].database, disk: await app.disk)
+        default:
+            devices[index].weather.become([0, 0.3, 0.8].randomElement(using: &chance) ?? 0)
+        }
+        await note(index)
+    }
+
+    /// Waits until the device's disk holds the engine's reported state, and remembers what is stored.
+    private mutating func note(_ index: Int) async {
+        let app = devices[index].app
+        guard await !app.isDead else { return }
+        await app.syncEngine.post(nil)
+        guard let disk = try? JSONDecoder().decode(Notebook.Disk.self, from: await app.disk) else {
+            Issue.record("the disk cannot be read")
+            return
+        }
+        for (name, note) in disk.notes where name.hasPrefix("keep") {
+            stored[name] = max(stored[name] ?? 0, note.edit)
+        }
+    }
+
+    /// Repairs the network until no device has anything left to send.
+    mutating func settle() async throws {
+        for device in devices { device.weather.become(0) }
+        for _ in 0..<30 {
+            clock.advance(by: .seconds(60))
+            var isQuiet = true
+            for device in devices {
+                isQuiet = await device.app.syncEngine.state.pendingRecordZoneChanges.isEmpty && isQuiet
+            }
+            for device in devices {
+                do {
+                    try await device.app.syncEngine.sendChanges()
+                    try await device.app.syncEngine.fetchChanges()
+                } catch {
+                    isQuiet = false
+                }
+            }
+            if isQuiet { return }
+        }
+        Issue.record("the devices do not come to rest")
+    }
+
+    /// No holes: what any device had is there. No doubles: each note is there once, in one zone, with one text on all devices.
+    func judge() async throws {
+        let zones = try await devices[0].database.allRecordZones().map(\.zoneID).filter { $0 != .default }
+        #expect(zones == [Notebook.zone.zoneID])
+        var held: [String: Notebook.Note] = [:]
+        var token: CKServerChangeToken?
+        var moreComing = true
+        while moreComing {
+            let page = try await devices[0].database.recordZoneChanges(inZoneWith: Notebook.zone.zoneID, since: token)
+            for (id, result) in page.modificationResultsByID {
+                let record = try result.get().record
+                held[id.recordName] = Notebook.Note(
+                    text: record["text"] as? String ?? "", edit: record["edit"] as? Int ?? -1)
+            }
+            token = page.changeToken
+            moreComing = page.moreComing
+        }
+        #expect(Set(held.values.map(\.edit)).count == held.count, "an edit is there twice")
+        for (number, device) in devices.enumerated() {
+            let notes = await device.app.notes
+            // Of notes that some device deletes, an older version may come back (docs/backup.md).
+            let odd = Set(notes.keys).union(held.keys).filter { $0.hasPrefix("keep") && notes[$0] != held[$0] }.sorted()
+            #expect(odd.isEmpty, "device \(number): \(odd.map { ($0, notes[$0]?.edit, held[$0]?.edit) })")
+        }
+        for (name, edit) in stored { #expect(held[name]?.edit ?? -1 >= edit, "\(name)") }
+        #expect(try await cloud.problems().isEmpty)
+    }
+}

@@ -1,0 +1,165 @@
+import CloudUnderTest
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+/// `welkin backup` and `welkin restore`, as an operator uses them.
+@Suite(.timeLimit(.minutes(20))) struct BackupCommandTests {
+    /// Runs a command that takes no data folder.
+    private func run(_ setup: CloudAndMachines, _ arguments: String...) async throws -> Machine.Outcome {
+        let machine = setup.operatorsMachine
+        return try await Machine.run(
+            [try #require(CloudProcess.program())] + arguments, variables: machine.variables, in: machine.home)
+    }
+
+    private struct Row: Decodable {
+        var moment: String
+        var files: Int
+        var bytesAdded: Int64
+    }
+
+    @Test func `a running cloud is backed up, lost and restored, and its people go on`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            let ada = try await setup.signedInMachine("ada")
+            let database = try ada.app().privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z")).zoneID
+            let file = ada.home + "/photo"
+            try Data(repeating: 7, count: 300_000).write(to: URL(fileURLWithPath: file))
+            let photo = CKRecord(recordType: "Photo", recordID: CKRecord.ID(recordName: "p", zoneID: zone))
+            photo["file"] = CKAsset(fileURL: URL(fileURLWithPath: file))
+            photo.encryptedValues["secret"] = "sealed"
+            try await database.save(photo)
+            let token = try await database.recordZoneChanges(inZoneWith: zone, since: nil).changeToken
+
+            let backup = cloud.folder + "/backup"
+            let passphrase = cloud.folder + "/passphrase"
+            try "correct horse battery staple\n".write(toFile: passphrase, atomically: true, encoding: .utf8)
+            let sealing = ["--passphrase-file", passphrase]
+            let first = try await setup.runAsOperator("backup", backup, sealing[0], sealing[1], "--scrypt-cost", "1024")
+            #expect(first.status == 0, "\(first.remarks)")
+            let moment = first.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            // Bob comes after the moment.
+            _ = try await setup.signedInMachine("bob")
+            let second = try await setup.runAsOperator("backup", backup, sealing[0], sealing[1])
+            #expect(second.status == 0, "\(second.remarks)")
+            let list = try await run(setup, "backup", "list", backup, sealing[0], sealing[1], "--json")
+            let rows: [Row] = try list.decoded()
+            #expect(rows.map(\.moment).first == moment)
+            #expect(rows.map(\.files) == [1, 1])
+            #expect(rows[1].bytesAdded < rows[0].bytesAdded)
+            let verified = try await run(setup, "backup", "verify", backup, "all", sealing[0], sealing[1])
+            #expect(verified.status == 0 && verified.output.isEmpty, "\(verified.output)\(verified.remarks)")
+
+            // The machine is lost.
+            cloud.kill()
+            try FileManager.default.removeItem(atPath: cloud.data)
+            let restored = try await run(
+                setup, "restore", backup, "--data", cloud.data, "--at", moment, sealing[0], sealing[1])
+            #expect(restored.status == 0, "\(restored.remarks)")
+            #expect(restored.remarks.contains("A new epoch has begun"))
+            let checked = try await setup.runAsOperator("check")
+            #expect(checked.status == 0, "\(checked.output)\(checked.remarks)")
+            try cloud.restart()
+            let health = try RawExchange(port: cloud.port, connections: 1).ask(.get("/health")).text
+            #expect(health.contains(#""status":"ok""#), "\(health)")
+
+            let error = await #expect(throws: CKError.self) {
+                _ = try await database.recordZoneChanges(inZoneWith: zone, since: token)
+            }
+            #expect(error?.code == .changeTokenExpired)
+            #expect(error?.restoredTo != nil)
+            let held = try await database.record(for: photo.recordID)
+            #expect(held.encryptedValues["secret"] == "sealed")
+            let content = try Data(contentsOf: #require((held["file"] as? CKAsset)?.fileURL))
+            #expect(content == Data(repeating: 7, count: 300_000))
+            // Bob's account is not there: a clear state, and his address is free.
+            let accounts = try await setup.runAsOperator("account", "list")
+            #expect(accounts.output.contains("ada@example.com") && !accounts.output.contains("bob@example.com"))
+        }
+    }
+
+    @Test func `a device that signed in after the moment is told to sign in again`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            let backup = cloud.folder + "/backup"
+            _ = try await setup.signedInMachine("ada")
+            let taken = try await setup.runAsOperator("backup", backup)
+            #expect(taken.status == 0, "\(taken.remarks)")
+            let bob = try await setup.signedInMachine("bob")
+            let database = try bob.app().privateCloudDatabase
+            try await database.save(CKRecord(recordType: "Note"))
+            cloud.stop()
+            try FileManager.default.moveItem(atPath: cloud.data, toPath: cloud.data + ".lost")
+            let restored = try await run(setup, "restore", backup, "--data", cloud.data)
+            #expect(restored.status == 0, "\(restored.remarks)")
+            try cloud.restart()
+            let error = await #expect(throws: CKError.self) { try await database.save(CKRecord(recordType: "Note")) }
+            #expect(error?.code == .accountTemporarilyUnavailable, "\(String(describing: error))")
+            #expect(error?.localizedDescription.isEmpty == false)
+            let status: Status = try await bob.welkin("status", "--json").decoded()
+            #expect(!status.signedIn || status.state != "available", "\(status)")
+            // With the same address and password the account is made again.
+            let added = try await setup.runAsOperator(
+                "account", "add", "bob@example.com", "--rounds", CloudAndMachines.rounds, input: ["correct horse"])
+            #expect(added.status == 0, "\(added.remarks)")
+            _ = try await bob.welkin("logout")
+            let login = try await bob.welkin(
+                "login", "--email", "bob@example.com", "--rounds", CloudAndMachines.rounds, input: ["correct horse"])
+            #expect(login.status == 0, "\(login.remarks)")
+            try await bob.app().privateCloudDatabase.save(CKRecord(recordType: "Note"))
+        }
+    }
+
+    @Test func `refusals name the reason and what to do`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            let inside = try await setup.runAsOperator("backup", cloud.data + "/backup")
+            #expect(inside.status != 0)
+            #expect(inside.remarks.contains("lie one in the other"), "\(inside.remarks)")
+            let other = try await setup.runAsOperator("backup", cloud.folder)
+            #expect(other.status != 0 && other.remarks.contains("is not a backup of Welkin"), "\(other.remarks)")
+            let none = try await run(setup, "backup", "list", cloud.folder + "/none")
+            #expect(none.status != 0 && none.remarks.contains("is not a backup of Welkin"))
+            let backup = cloud.folder + "/backup"
+            let taken = try await setup.runAsOperator("backup", backup)
+            #expect(taken.status == 0, "\(taken.remarks)")
+            let full = try await run(setup, "restore", backup, "--data", cloud.data)
+            #expect(full.status != 0 && full.remarks.contains("is not empty"), "\(full.remarks)")
+            let moment = try await run(setup, "restore", backup, "--data", cloud.folder + "/new", "--at", "1999")
+            #expect(moment.status != 0 && moment.remarks.contains("no moment begins with 1999"))
+            // A damaged chunk: all are named, and nothing is restored.
+            let chunks = try #require(FileManager.default.subpaths(atPath: backup + "/chunks")).filter { $0.count > 60 }
+            for chunk in chunks { try Data([1, 2, 3]).write(to: URL(fileURLWithPath: backup + "/chunks/" + chunk)) }
+            let verified = try await run(setup, "backup", "verify", backup)
+            #expect(verified.status == 1)
+            #expect(verified.output.contains("secret: ") && verified.output.contains("welkin.sqlite: "))
+            let damaged = try await run(setup, "restore", backup, "--data", cloud.folder + "/new")
+            #expect(damaged.status != 0 && damaged.remarks.contains("the backup is damaged"), "\(damaged.remarks)")
+            #expect(!FileManager.default.fileExists(atPath: cloud.folder + "/new"))
+        }
+    }
+
+    @Test func `a cloud backs itself up, keeps the newest moments and shows their age`() async throws {
+        let folder = NSTemporaryDirectory() + "welkin-scheduled-\(UUID().uuidString.prefix(8))"
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let cloud = try CloudProcess(
+            arguments: ["--backup", folder, "--backup-every", "1s", "--backup-keep", "2"])
+        defer { cloud.end() }
+        func moments() -> [String] {
+            ((try? FileManager.default.contentsOfDirectory(atPath: folder + "/moments")) ?? [])
+                .filter { $0.hasSuffix(".moment") }.sorted()
+        }
+        var seen: Set<String> = []
+        while seen.count < 4 {
+            seen.formUnion(moments())
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        #expect(moments().count <= 3)
+        let metrics = try RawExchange(port: cloud.port, connections: 1).ask(.get("/metrics")).text
+        #expect(metrics.contains("welkin_backup_age_seconds "))
+        #expect(metrics.contains(#"welkin_backups_total{outcome="done"}"#))
+        cloud.stop()
+    }
+}
