@@ -1,5 +1,5 @@
 import ArgumentParser
-import CloudKitHTTP
+import Foundation
 
 /// The `welkin` program and its subcommands.
 @main
@@ -12,11 +12,12 @@ struct WelkinCommand: AsyncParsableCommand {
             also while it runs. The commands `sign-up`, `login`, `logout`, `status`, `devices`, `password`, `recover`, `discovery`, `consent`, `keychain`, `share`, \
             `open` and `link-handler` work on a device that uses a cloud.
             """,
-        version: BuildVersion.text,
+        version: VersionText.text,
         subcommands: [
             ServeCommand.self, AccountCommand.self, TokenCommand.self, KeyCommand.self, KeysCommand.self,
-            CheckCommand.self, ZoneCommand.self, RecordCommand.self, SchemaCommand.self, FaultCommand.self,
-            AdminCommand.self, LogsCommand.self, AlertsCommand.self,
+            BackupCommand.self, RestoreCommand.self, CheckCommand.self, CompactCommand.self, ZoneCommand.self,
+            RecordCommand.self, SchemaCommand.self, FaultCommand.self,
+            AdminCommand.self, LogsCommand.self, AlertsCommand.self, ConfigCommand.self, StoreCommand.self,
             SignUpCommand.self, LoginCommand.self, LogoutCommand.self, StatusCommand.self, DevicesCommand.self,
             PasswordCommand.self, RecoverCommand.self,
             DiscoveryCommand.self, ConsentCommand.self, KeychainCommand.self, ShareCommand.self, AuditCommand.self,
@@ -24,4 +25,15 @@ struct WelkinCommand: AsyncParsableCommand {
             LinkHandlerCommand.self,
             QuickstartCommand.self,
         ])
+
+    /// Runs the program with its arguments, and `serve` with its settings from the environment and a file as well.
+    static func main() async {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        do {
+            let environment = ProcessInfo.processInfo.environment
+            await main(try ServeSettings.complete(arguments, environment: environment))
+        } catch {
+            exit(withError: error)
+        }
+    }
 }

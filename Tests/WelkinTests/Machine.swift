@@ -124,11 +124,16 @@ struct CloudAndMachines {
 
     /// Runs a test with a cloud.
     ///
-    /// - Parameter options: Further options of `welkin serve`.
-    static func run(serving options: [String] = [], _ body: (CloudAndMachines) async throws -> Void) async throws {
-        let cloud = try CloudProcess(arguments: options)
+    /// - Parameters:
+    ///   - options: Further options of `welkin serve`.
+    ///   - store: The address of the cloud's database; nil for a file in its data folder.
+    static func run(
+        serving options: [String] = [], store: String? = nil, _ body: (CloudAndMachines) async throws -> Void
+    ) async throws {
+        let cloud = try CloudProcess(arguments: options, environment: store.map { ["WELKIN_STORE": $0] } ?? [:])
         defer { cloud.end() }
         var desk = try Machine("operator", at: cloud, container: container, apiToken: "")
+        if let store { desk.variables["WELKIN_STORE"] = store }
         let token = try await desk.welkin("token", "create", container, "--data", cloud.data)
         guard token.status == 0 else { throw ChildFailure(program: "welkin token create", reason: token.remarks) }
         let apiToken = token.output.trimmingCharacters(in: .whitespacesAndNewlines)

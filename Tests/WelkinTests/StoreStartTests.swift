@@ -146,7 +146,9 @@ import Testing
         }
     }
 
-    @Test func `a store that is older than what was served last begins a new epoch`() async throws {
+    @Test func `a store that is older than what was served last is served on request, and begins a new epoch`()
+        async throws
+    {
         try await CloudAndMachines.run { setup in
             _ = try await setup.signedInMachine("ada")
             let cloud = setup.cloud
@@ -156,7 +158,10 @@ import Testing
             let text = try String(contentsOfFile: served, encoding: .utf8)
             let lines = text.split(separator: "\n").map { $0.hasPrefix("mark ") ? "mark fff" : String($0) }
             try (lines.joined(separator: "\n") + "\n").write(toFile: served, atomically: true, encoding: .utf8)
-            try cloud.restart()
+            let reason = refusal(of: cloud)
+            #expect(reason?.contains("older than what was served last") == true, "\(reason ?? "")")
+            #expect(reason?.contains("--adopt-copy") == true)
+            try cloud.restart(further: ["--adopt-copy"])
             let health = try Self.health(of: cloud)
             #expect(health.contains("older than what was served last"))
             cloud.kill()

@@ -26,9 +26,11 @@ struct AddAccountCommand: AsyncParsableCommand {
 
     func run() async throws {
         let password = try passwordOptions.read(isNew: true)
-        let account = try await DataFolder.with(folder.data) { folder in
-            try await folder.accountStore.accounts.add(
-                email: email, name: name, password: password, rounds: roundsOption.rounds)
+        let account = try await DataFolder.with(folder) { folder in
+            try await folder.order("accounts/create", of: email) {
+                try await folder.accountStore.accounts.add(
+                    email: email, name: name, password: password, rounds: roundsOption.rounds)
+            }
         }
         if json {
             try Output.json(AccountLine(account))
@@ -45,7 +47,7 @@ struct ListAccountsCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let lines = try await DataFolder.with(folder.data) { folder in
+        let lines = try await DataFolder.with(folder) { folder in
             var lines: [AccountLine] = []
             for account in try await folder.accountStore.accounts.list() {
                 let devices = try await folder.accountStore.sessions.sessions(of: account)
@@ -85,7 +87,7 @@ struct RemoveAccountCommand: AsyncParsableCommand {
     private static let pause = Duration.seconds(1)
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { folder in
+        try await DataFolder.with(folder) { folder in
             guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
@@ -93,17 +95,24 @@ struct RemoveAccountCommand: AsyncParsableCommand {
             guard yes || Confirmation.ask("This removes \(content) permanently. Type yes to continue: ") else {
                 throw CommandFailure("Nothing was changed. Pass --yes to skip the confirmation.")
             }
-            if !keepRecords {
-                try await folder.accountStore.accounts.setDisabled(true, email: account.email)
-                try await Task.sleep(for: Self.pause)
-                let removed = try await RemoveAccountData(folder.cloud).run(ofAccount: account.id)
-                Output.result("Private databases removed: \(removed.databases)")
-                Output.result("Records in them: \(removed.records), files: \(removed.files)")
-                Output.result("Shared zones left: \(removed.shares)")
+            let details = ["records": keepRecords ? "kept" : "removed"]
+            try await folder.order("accounts/remove", of: account.email, details: details) {
+                try await remove(account, in: folder)
             }
-            try await folder.accountStore.accounts.remove(email: account.email)
         }
         Output.result("Account \(email) removed.")
+    }
+
+    private func remove(_ account: Account, in folder: DataFolder) async throws {
+        if !keepRecords {
+            try await folder.accountStore.accounts.setDisabled(true, email: account.email)
+            try await Task.sleep(for: Self.pause)
+            let removed = try await RemoveAccountData(folder.cloud).run(ofAccount: account.id)
+            Output.result("Private databases removed: \(removed.databases)")
+            Output.result("Records in them: \(removed.records), files: \(removed.files)")
+            Output.result("Shared zones left: \(removed.shares)")
+        }
+        try await folder.accountStore.accounts.remove(email: account.email)
     }
 }
 
@@ -117,7 +126,11 @@ struct DisableAccountCommand: AsyncParsableCommand {
     @Argument(help: "The account's e-mail address.") var email: String
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { try await $0.accountStore.accounts.setDisabled(true, email: email) }
+        try await DataFolder.with(folder) { folder in
+            try await folder.order("accounts/disable", of: email) {
+                try await folder.accountStore.accounts.setDisabled(true, email: email)
+            }
+        }
         Output.result("Account \(email) disabled.")
     }
 }
@@ -130,7 +143,11 @@ struct EnableAccountCommand: AsyncParsableCommand {
     @Argument(help: "The account's e-mail address.") var email: String
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { try await $0.accountStore.accounts.setDisabled(false, email: email) }
+        try await DataFolder.with(folder) { folder in
+            try await folder.order("accounts/enable", of: email) {
+                try await folder.accountStore.accounts.setDisabled(false, email: email)
+            }
+        }
         Output.result("Account \(email) enabled.")
     }
 }
@@ -150,10 +167,13 @@ struct SetPasswordCommand: AsyncParsableCommand {
 
     func run() async throws {
         let password = try passwordOptions.read(isNew: true)
-        try await DataFolder.with(folder.data) { folder in
+        try await DataFolder.with(folder) { folder in
             let derivation = folder.accountStore.accounts.newDerivation(rounds: roundsOption.rounds)
             let proof = try PasswordProof(password: password, salt: derivation.salt, rounds: derivation.rounds)
-            try await folder.accountStore.accounts.setPassword(proof: proof.bytes, derivation: derivation, email: email)
+            try await folder.order("accounts/password", of: email) {
+                try await folder.accountStore.accounts.setPassword(
+                    proof: proof.bytes, derivation: derivation, email: email)
+            }
         }
         Output.result("Password of \(email) set.")
     }

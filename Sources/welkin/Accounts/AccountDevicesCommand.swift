@@ -12,7 +12,7 @@ struct AccountDevicesCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let lines = try await DataFolder.with(folder.data) { folder in
+        let lines = try await DataFolder.with(folder) { folder in
             guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
@@ -43,11 +43,13 @@ struct RevokeDeviceCommand: AsyncParsableCommand {
     @Argument(help: "The device's id, or its first digits.") var device: String
 
     func run() async throws {
-        let revoked = try await DataFolder.with(folder.data) { folder in
+        let revoked = try await DataFolder.with(folder) { folder in
             guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
-            return try await folder.accountStore.sessions.revoke(device, ofAccount: account.id)
+            return try await folder.order("devices/revoke", of: email) {
+                try await folder.accountStore.sessions.revoke(device, ofAccount: account.id)
+            }
         }
         switch revoked.count {
         case 1: Output.result("Device \(revoked[0].name) of \(email) signed out.")

@@ -28,15 +28,18 @@ struct AccountOperatorCommand: AsyncParsableCommand {
 
     func run() async throws {
         guard let email, let setting else { return try await list() }
-        try await DataFolder.with(folder.data) { folder in
-            try await folder.accountStore.operatorAccounts
-                .set(setting == .on, email: email, container: container.map { ContainerID($0) })
+        try await DataFolder.with(folder) { folder in
+            let role = setting == .on ? container ?? "all" : "none"
+            try await folder.order("accounts/operator", of: email, details: ["role": role]) {
+                try await folder.accountStore.operatorAccounts
+                    .set(setting == .on, email: email, container: container.map { ContainerID($0) })
+            }
         }
         Output.result("\(email) is \(setting == .on ? "an operator" : "no operator") now.")
     }
 
     private func list() async throws {
-        let lines = try await DataFolder.with(folder.data) { folder in
+        let lines = try await DataFolder.with(folder) { folder in
             try await folder.accountStore.operatorAccounts.list().map { OperatorLine($0.account, $0.role) }
         }
         if json { return try Output.json(lines) }

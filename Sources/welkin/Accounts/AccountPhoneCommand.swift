@@ -20,8 +20,10 @@ struct AddPhoneCommand: AsyncParsableCommand {
     @Argument(help: "The number with its country code, such as +441632960083.") var number: String
 
     func run() async throws {
-        let added = try await DataFolder.with(folder.data) {
-            try await $0.accountStore.accounts.addPhoneNumber(number, email: email)
+        let added = try await DataFolder.with(folder) { folder in
+            try await folder.order("accounts/phone/add", of: email) {
+                try await folder.accountStore.accounts.addPhoneNumber(number, email: email)
+            }
         }
         Output.result("Phone number \(added) of \(email) added.")
     }
@@ -35,8 +37,10 @@ struct RemovePhoneCommand: AsyncParsableCommand {
     @Argument(help: "The number with its country code.") var number: String
 
     func run() async throws {
-        try await DataFolder.with(folder.data) {
-            try await $0.accountStore.accounts.removePhoneNumber(number, email: email)
+        try await DataFolder.with(folder) { folder in
+            try await folder.order("accounts/phone/remove", of: email) {
+                try await folder.accountStore.accounts.removePhoneNumber(number, email: email)
+            }
         }
         Output.result("Phone number \(number) of \(email) removed.")
     }
@@ -50,7 +54,7 @@ struct ListPhonesCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let numbers = try await DataFolder.with(folder.data) { folder in
+        let numbers = try await DataFolder.with(folder) { folder in
             guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }

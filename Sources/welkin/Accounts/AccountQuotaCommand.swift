@@ -18,9 +18,13 @@ struct AccountQuotaCommand: AsyncParsableCommand {
     var quota: AccountQuota?
 
     func run() async throws {
-        let current = try await DataFolder.with(folder.data) { folder in
+        let current = try await DataFolder.with(folder) { folder in
             let accounts = folder.accountStore.accounts
-            if let quota { try await accounts.setQuota(quota, email: email) }
+            if let quota {
+                try await folder.order("accounts/quota", of: email, details: ["quota": quota.argument]) {
+                    try await accounts.setQuota(quota, email: email)
+                }
+            }
             guard let account = try await accounts.account(email: email) else { throw AccountError.notFound(email) }
             return account.quota
         }

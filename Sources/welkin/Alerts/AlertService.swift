@@ -48,7 +48,9 @@ struct AlertService: Service {
 
     private func values(of rules: [AlertRule], now: Int64) async throws -> [String: Double] {
         let disk = monitor.status.map {
-            AlertDisk(freeBytes: $0.freeBytes, storeBytes: $0.storeBytes, isWritable: $0.isWritable)
+            AlertDisk(
+                freeBytes: $0.freeBytes, storeBytes: $0.storeBytes, isWritable: $0.isWritable,
+                backupAge: $0.backup?.age(at: now))
         }
         let longest = rules.map(\.minutes).max() ?? 0
         guard longest > 0 else { return [:] }

@@ -22,7 +22,7 @@ struct ListAlertsCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON, with the whole addresses of web hooks.") var json = false
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { folder in
+        try await DataFolder.with(folder) { folder in
             let file = AlertFile(folder: folder.path)
             let rules = try file.rules()
             if json { return try Output.json(rules) }
@@ -74,12 +74,14 @@ struct AddAlertCommand: AsyncParsableCommand {
         rule.groupName = groupName
         if let problem = rule.problem { throw CommandFailure(problem) }
         let added = rule
-        try await DataFolder.with(folder.data) { folder in
-            let file = AlertFile(folder: folder.path)
-            var list = try file.rules()
-            list.rules.removeAll { $0.name == added.name }
-            list.rules.append(added)
-            try file.write(list)
+        try await DataFolder.with(folder) { folder in
+            try await folder.order("alerts/save", details: ["alert": added.name, "measure": added.measure.rawValue]) {
+                let file = AlertFile(folder: folder.path)
+                var list = try file.rules()
+                list.rules.removeAll { $0.name == added.name }
+                list.rules.append(added)
+                try file.write(list)
+            }
         }
         Output.result("\(name): \(measure.rawValue) \(rule.bound) over \(minutes) min.")
     }
@@ -92,14 +94,15 @@ struct RemoveAlertCommand: AsyncParsableCommand {
     @Argument(help: "The name of the rule.") var name: String
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { folder in
+        try await DataFolder.with(folder) { folder in
             let file = AlertFile(folder: folder.path)
             var list = try file.rules()
             guard list.rules.contains(where: { $0.name == name }) else {
                 throw CommandFailure("there is no alert \"\(name)\"; see welkin alerts list")
             }
             list.rules.removeAll { $0.name == name }
-            try file.write(list)
+            let rest = list
+            try await folder.order("alerts/remove", details: ["alert": name]) { try file.write(rest) }
         }
         Output.result("\(name) removed.")
     }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import CloudKitServer
-import OrderedStoreSQLite
 
 /// Checks the store of a cloud, also while the cloud runs.
 struct CheckCommand: AsyncParsableCommand {
@@ -17,7 +16,7 @@ struct CheckCommand: AsyncParsableCommand {
     var quick = false
 
     func run() async throws {
-        let summary = try await DataFolder.with(folder.data) { folder in
+        let summary = try await DataFolder.with(folder) { folder in
             let check = CheckStore(folder.cloud, isQuick: quick) { finding in
                 Output.result("\(finding.place): \(finding.problem); \(finding.remedy)")
             }

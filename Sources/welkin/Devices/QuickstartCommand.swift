@@ -32,7 +32,7 @@ struct QuickstartCommand: AsyncParsableCommand {
         guard let first = profiles.first, profiles.allSatisfy(DeviceProfile.isValidName) else {
             throw ValidationError("--profile needs names of letters, digits, dots, hyphens and underscores.")
         }
-        let created = try await DataFolder.with(folder.data) { try await create(in: $0) }
+        let created = try await DataFolder.with(folder) { try await create(in: $0) }
         var recoveryWords: [String]?
         for profile in profiles {
             let device = DeviceConfiguration(
@@ -61,13 +61,23 @@ struct QuickstartCommand: AsyncParsableCommand {
     private func create(in folder: DataFolder) async throws -> Setup {
         let email = email ?? "try-\(folder.serverEnvironment.random(4).hex)@example.com"
         let password = folder.serverEnvironment.random(12).hex
-        let account = try await folder.accountStore.accounts.add(
-            email: email, name: "", password: password, rounds: roundsOption.rounds)
-        let token = try await folder.accountStore.apiTokens.create(
-            container: ContainerID(container), environment: environment, name: "quickstart")
+        let account = try await folder.order("accounts/create", of: email) {
+            try await folder.accountStore.accounts.add(
+                email: email, name: "", password: password, rounds: roundsOption.rounds)
+        }
+        let token = try await folder.order(
+            "tokens/api/create", in: ContainerID(container), environment, noting: Self.identifiers
+        ) {
+            try await folder.accountStore.apiTokens.create(
+                container: ContainerID(container), environment: environment, name: "quickstart")
+        }
         return Setup(
             endpoint: endpoint, container: container, environment: environment.rawValue, apiToken: token.token,
             email: account.email, password: password, profiles: profiles)
+    }
+
+    private static func identifiers(of made: (token: String, row: APIToken)) -> [String: String] {
+        ["token": made.row.id]
     }
 
     private struct Setup: Encodable {

@@ -47,7 +47,7 @@ struct OrderFaultCommand: AsyncParsableCommand {
         let receipt = try await folder.execute(
             .fault(
                 kind, for: email.map { .email($0) }, seconds: seconds, bytes: bytes, sendsRetryAfter: retryAfter),
-            in: container)
+            as: kind.rawValue, in: container, of: email)
         guard let fault = receipt.fault else { return }
         Output.result(fault.id)
         Output.remark("Fault injected. Remove it with: welkin fault remove \(fault.id)")
@@ -61,7 +61,7 @@ struct ListFaultsCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let faults = try await DataFolder.with(folder.data) { try await $0.cloud.faults.list() }
+        let faults = try await DataFolder.with(folder) { try await $0.cloud.faults.list() }
         if json { return try Output.json(faults) }
         guard !faults.isEmpty else { return Output.remark("No faults are active.") }
         Output.table(
@@ -88,13 +88,15 @@ struct RemoveFaultCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { folder in
-            guard let id else {
-                _ = try await folder.cloud.faults.removeAll()
-                return
-            }
-            guard try await folder.cloud.faults.remove(id) else {
-                throw RevocationError(description: "There is no such fault. See: welkin fault list")
+        try await DataFolder.with(folder) { folder in
+            try await folder.order("faults/remove", details: ["fault": id ?? "all"]) {
+                guard let id else {
+                    _ = try await folder.cloud.faults.removeAll()
+                    return
+                }
+                guard try await folder.cloud.faults.remove(id) else {
+                    throw RevocationError(description: "There is no such fault. See: welkin fault list")
+                }
             }
         }
         Output.result(id.map { "Fault \($0) removed." } ?? "All faults removed.")
@@ -105,9 +107,17 @@ extension Fault.Kind: ExpressibleByArgument {}
 
 extension DataOptions {
     /// Executes an order in development, as the admin API does.
-    func execute(_ order: FaultOrder, in container: String) async throws -> FaultOutcome {
-        try await DataFolder.with(data) { folder in
-            try await RunFaultOrder(folder.cloud).run(order, in: ContainerID(container), .development)
+    ///
+    /// - Parameters:
+    ///   - name: The name of the order in the log.
+    ///   - email: The address of the account that it is about.
+    func execute(
+        _ order: FaultOrder, as name: String, in container: String, of email: String?
+    ) async throws -> FaultOutcome {
+        try await DataFolder.with(self) { folder in
+            try await folder.order("faults/\(name)", in: ContainerID(container), .development, of: email) {
+                try await RunFaultOrder(folder.cloud).run(order, in: ContainerID(container), .development)
+            }
         }
     }
 }

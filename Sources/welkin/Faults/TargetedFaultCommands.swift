@@ -23,7 +23,8 @@ struct ExpireTokensCommand: AsyncParsableCommand {
     @Option(help: "The zone; the database's change tokens if omitted.") var zone: String?
 
     func run() async throws {
-        _ = try await folder.execute(.expireTokens(of: target.person, zone: zone), in: target.container)
+        _ = try await folder.execute(
+            .expireTokens(of: target.person, zone: zone), as: "expire-tokens", in: target.container, of: target.email)
         Output.result("Change tokens of \(zone ?? "the database") expired.")
     }
 }
@@ -38,7 +39,8 @@ struct CompactZoneCommand: AsyncParsableCommand {
     @Argument(help: "The zone's name.") var zone: String
 
     func run() async throws {
-        let receipt = try await folder.execute(.compactZone(zone, of: target.person), in: target.container)
+        let receipt = try await folder.execute(
+            .compactZone(zone, of: target.person), as: "compact", in: target.container, of: target.email)
         Output.result("\(receipt.forgotten ?? 0) deletions removed from the history of \(zone).")
     }
 }
@@ -52,7 +54,8 @@ struct PurgeDevelopmentZoneCommand: AsyncParsableCommand {
     @Argument(help: "The zone's name.") var zone: String
 
     func run() async throws {
-        _ = try await folder.execute(.purgeZone(zone, of: target.person), in: target.container)
+        _ = try await folder.execute(
+            .purgeZone(zone, of: target.person), as: "purge", in: target.container, of: target.email)
         Output.result("Zone \(zone) of \(target.email) purged.")
     }
 }
@@ -78,7 +81,8 @@ struct LoseKeysCommand: AsyncParsableCommand {
     func run() async throws {
         let order: FaultOrder =
             account ? .resetKeychain(of: target.person) : .resetKeys(ofZone: zone, of: target.person)
-        let receipt = try await folder.execute(order, in: target.container)
+        let receipt = try await folder.execute(
+            order, as: "reset-keys", in: target.container, of: target.email)
         Output.result(
             account
                 ? "The keychain of \(target.email) is removed; its devices have to sign in again."
@@ -99,7 +103,8 @@ struct SignOutCommand: AsyncParsableCommand {
     @Argument(help: "The device's id, or its first digits.") var device: String
 
     func run() async throws {
-        let receipt = try await folder.execute(.signOut(device: device, of: target.person), in: target.container)
+        let receipt = try await folder.execute(
+            .signOut(device: device, of: target.person), as: "sign-out", in: target.container, of: target.email)
         Output.result("Device \(receipt.device?.name ?? device) of \(target.email) signed out.")
     }
 }

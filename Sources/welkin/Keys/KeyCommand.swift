@@ -30,10 +30,15 @@ struct AddKeyCommand: AsyncParsableCommand {
         guard let pem = FileManager.default.contents(atPath: path) else {
             throw ValidationError("The key file \(publicKey) cannot be read.")
         }
-        let key = try await DataFolder.with(folder.data) { folder in
-            try await folder.accountStore.serverKeys.add(
-                publicKey: String(decoding: pem, as: UTF8.self), container: containerOptions.containerID,
-                environment: containerOptions.environment, name: name)
+        let key = try await DataFolder.with(folder) { folder in
+            try await folder.order(
+                "keys/server/create", in: containerOptions.containerID, containerOptions.environment,
+                noting: { ["key": $0.id] }
+            ) {
+                try await folder.accountStore.serverKeys.add(
+                    publicKey: String(decoding: pem, as: UTF8.self), container: containerOptions.containerID,
+                    environment: containerOptions.environment, name: name)
+            }
         }
         if json { return try Output.json(KeyLine(key)) }
         Output.result(key.id)
@@ -48,7 +53,7 @@ struct ListKeysCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let lines = try await DataFolder.with(folder.data) { try await $0.accountStore.serverKeys.list() }.map {
+        let lines = try await DataFolder.with(folder) { try await $0.accountStore.serverKeys.list() }.map {
             KeyLine($0)
         }
         if json { return try Output.json(lines) }
@@ -73,7 +78,13 @@ struct RevokeKeyCommand: AsyncParsableCommand {
     @Argument(help: "The key's id, or its first digits.") var key: String
 
     func run() async throws {
-        let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.serverKeys.revoke(key) }
+        let revoked = try await DataFolder.with(folder) { folder in
+            try await folder.order(
+                "keys/server/revoke", noting: { ["key": $0.map(\.id).joined(separator: " ")] }
+            ) {
+                try await folder.accountStore.serverKeys.revoke(key)
+            }
+        }
         try RevocationError.check(revoked.map(\.id), kind: "key", list: "welkin key list")
         Output.result("Key \(revoked[0].id) revoked.")
     }

@@ -26,9 +26,11 @@ struct ResetKeysCommand: AsyncParsableCommand {
         guard yes || Confirmation.ask("Encrypted data of \(email) is lost permanently. Type yes to continue: ") else {
             throw CommandFailure("Nothing was changed. Pass --yes to skip the confirmation.")
         }
-        try await DataFolder.with(folder.data) { folder in
-            try await folder.accountStore.keychains(ProofLimiter()).reset(email: email)
-            try await FinishKeyResets(folder.cloud).run()
+        try await DataFolder.with(folder) { folder in
+            try await folder.order("accounts/keys/reset", of: email) {
+                try await folder.accountStore.keychains(ProofLimiter()).reset(email: email)
+                try await FinishKeyResets(folder.cloud).run()
+            }
         }
         Output.result("The keychain of \(email) is removed; its devices have to sign in again.")
     }

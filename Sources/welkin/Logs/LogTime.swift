@@ -9,7 +9,12 @@ enum LogTime {
     static var now: String {
         var time = timespec()
         clock_gettime(CLOCK_REALTIME, &time)
-        let second = Int(time.tv_sec)
+        return text(Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000)
+    }
+
+    /// Returns the timestamp of a time in milliseconds since 1970.
+    static func text(_ time: Int64) -> String {
+        let second = Int(time / 1000)
         let text = known.withLock { known in
             if known.second != second {
                 let date = Date(timeIntervalSince1970: Double(second))
@@ -17,7 +22,7 @@ enum LogTime {
             }
             return known.text
         }
-        let milliseconds = Int(time.tv_nsec) / 1_000_000
+        let milliseconds = Int(time % 1000)
         let padding = milliseconds < 10 ? "00" : milliseconds < 100 ? "0" : ""
         return "\(text).\(padding)\(milliseconds)Z"
     }

@@ -4,20 +4,34 @@ import CloudKitLogsSQLite
 import Logging
 import ServiceLifecycle
 
-/// Writes the log of requests while the cloud runs.
+/// Writes the log of requests and their lines while the cloud runs.
 struct LogWriting: Service {
     var buffer: LogBuffer
-    var store: SQLiteLogStore
+    /// nil: only the lines.
+    var store: SQLiteLogStore?
+    var format: LogFormat
     var retention: LogRetention
     var now: @Sendable () -> Int64
     var metrics: RequestMetrics
     var logger: Logger
 
     func run() async {
-        let writer = LogWriter(buffer: buffer, store: store, retention: retention, now: now) { [metrics, logger] in
-            report($0, to: metrics, logger)
-        }
+        let writer = LogWriter(
+            buffer: buffer, store: store, retention: retention, now: now,
+            report: { [metrics, logger] in report($0, to: metrics, logger) },
+            writeLines: { [format] in Self.write($0, format) })
         await cancelWhenGracefulShutdown { await writer.run { try await Task.sleep(for: $0) } }
+    }
+
+    /// Writes lines to standard error, all at once.
+    private static func write(_ lines: [ReportLine], _ format: LogFormat) {
+        var bytes: [UInt8] = []
+        for line in lines {
+            format.append(
+                line.message, time: LogTime.text(line.time), level: Logger.Level(line.level),
+                values: line.values.lazy.map { (name: $0.name, text: $0.text) }, to: &bytes)
+        }
+        Output.write(bytes, to: 2)
     }
 
     private func report(_ event: LogWriter.Event, to metrics: RequestMetrics, _ logger: Logger) {

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitHTTP
 import CloudKitLogs
 import CloudKitLogsSQLite
 import CloudKitModel
@@ -17,6 +18,16 @@ struct LogsCommand: AsyncParsableCommand {
     @OptionGroup var folder: DataOptions
     @OptionGroup(title: "Filter") var filter: LogFilterOptions
     @Option(help: ArgumentHelp("Explain the request with this identifier.", valueName: "id")) var request: String?
+    @Option(
+        help: ArgumentHelp(
+            "The requests and orders that named this record; with --container, --environment, and --zone unless it is the default one.",
+            valueName: "record"))
+    var history: String?
+    @Option(
+        help: ArgumentHelp(
+            "With --history: the user record name of the zone's owner; omitted for the public database.",
+            valueName: "user"))
+    var owner: String?
     @Flag(name: .shortAndLong, help: "Go on with entries as they come.") var follow = false
     @Option(name: .shortAndLong, help: "The number of entries.") var limit: Int = 50
     @Flag(help: "Print a JSON object for each entry.") var json = false
@@ -26,10 +37,12 @@ struct LogsCommand: AsyncParsableCommand {
         if let request, LogID(request) == nil {
             throw ValidationError("--request is the identifier of a request, a UUID; for a part of one use --id.")
         }
+        guard history == nil || filter.container != nil else { throw ValidationError("--history needs --container.") }
+        guard owner == nil || history != nil else { throw ValidationError("--owner goes with --history.") }
     }
 
     func run() async throws {
-        try await DataFolder.with(folder.data) { folder in
+        try await DataFolder.with(folder) { folder in
             let store: SQLiteLogStore
             do throws(LogStoreError) {
                 store = try SQLiteLogStore(reading: folder.logPath)
@@ -42,9 +55,21 @@ struct LogsCommand: AsyncParsableCommand {
                 }
                 return try await explain(entry, in: folder)
             }
-            let last = try await printNewest(try filter.filter(), store)
-            if follow { try await printFollowing(try filter.filter(), store, after: last) }
+            let wanted = try wantedEntries(in: folder)
+            let last = try await printNewest(wanted, store)
+            if follow { try await printFollowing(wanted, store, after: last) }
         }
+    }
+
+    /// Returns the filter, with the pseudonym of the record whose history is wanted.
+    private func wantedEntries(in folder: DataFolder) throws -> LogFilter {
+        var wanted = try filter.filter()
+        guard let history else { return wanted }
+        wanted.record = folder.serverEnvironment.recordPseudonyms.pseudonym(
+            of: history, zone: filter.zone ?? ZoneID.defaultZoneName, owner: owner ?? RecordPseudonyms.publicOwner)
+        // Orders have no zone.
+        wanted.zone = nil
+        return wanted
     }
 
     /// Prints the newest entries, the oldest of them first.

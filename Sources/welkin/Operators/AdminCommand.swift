@@ -40,9 +40,14 @@ struct CreateOperatorTokenCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (token, row) = try await DataFolder.with(folder.data) { folder in
-            try await folder.accountStore.operatorTokens.create(
-                name: name, container: container.map { ContainerID($0) })
+        let (token, row) = try await DataFolder.with(folder) { folder in
+            try await folder.order(
+                "tokens/operator/create", details: container.map { ["for": $0] } ?? [:],
+                noting: { ["token": $0.row.id] }
+            ) {
+                try await folder.accountStore.operatorTokens.create(
+                    name: name, container: container.map { ContainerID($0) })
+            }
         }
         if json { return try Output.json(OperatorTokenLine(row, token: token)) }
         Output.result(token)
@@ -59,7 +64,7 @@ struct ListOperatorTokensCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let lines = try await DataFolder.with(folder.data) { try await $0.accountStore.operatorTokens.list() }
+        let lines = try await DataFolder.with(folder) { try await $0.accountStore.operatorTokens.list() }
             .map { OperatorTokenLine($0) }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else {
@@ -85,10 +90,16 @@ struct RevokeOperatorTokenCommand: AsyncParsableCommand {
     @Argument(help: "The token's id, its first digits, or the token itself.") var token: String
 
     func run() async throws {
-        let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.operatorTokens.revoke(token) }
+        let revoked = try await DataFolder.with(folder) { folder in
+            try await folder.order("tokens/operator/revoke", noting: { ["token": Self.ids($0)] }) {
+                try await folder.accountStore.operatorTokens.revoke(token)
+            }
+        }
         try RevocationError.check(revoked.map(\.id), kind: "operator token", list: "welkin admin token list")
         Output.result("Operator token \(revoked[0].id) revoked.")
     }
+
+    private static func ids(_ tokens: [OperatorToken]) -> String { tokens.map(\.id).joined(separator: " ") }
 }
 
 /// The row of an operator token in the list.

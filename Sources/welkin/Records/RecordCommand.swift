@@ -35,7 +35,7 @@ struct ShowRecordCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let found = try await DataFolder.with(folder.data) { folder in
+        let found = try await DataFolder.with(folder) { folder in
             let owner = try await owner(in: folder)
             let outcomes = try await LookupRecords(folder.cloud).run(
                 LookupRecordsRequest(

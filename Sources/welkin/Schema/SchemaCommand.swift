@@ -27,7 +27,7 @@ struct ListSchemaCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let schema = try await DataFolder.with(folder.data) { folder in
+        let schema = try await DataFolder.with(folder) { folder in
             try await folder.cloud.schema(containerOptions.containerID, containerOptions.environment)
         }
         let lines = schema.types.values.sorted { $0.name < $1.name }.flatMap(FieldLine.lines)
@@ -62,11 +62,14 @@ struct SetIndexCommand: AsyncParsableCommand {
         if searchable { indexes.insert(.searchable) }
         let chosen = indexes
         do {
-            try await DataFolder.with(folder.data) { folder in
-                let schema = try await folder.cloud.schema(containerOptions.containerID, containerOptions.environment)
-                try await SetIndex(folder.cloud).run(
-                    chosen, on: key(in: schema[recordType]), ofType: recordType, in: containerOptions.containerID,
-                    containerOptions.environment)
+            try await DataFolder.with(folder) { folder in
+                let (container, environment) = (containerOptions.containerID, containerOptions.environment)
+                let schema = try await folder.cloud.schema(container, environment)
+                let details = ["recordType": recordType, "field": field]
+                try await folder.order("schema/index", in: container, environment, details: details) {
+                    try await SetIndex(folder.cloud).run(
+                        chosen, on: key(in: schema[recordType]), ofType: recordType, in: container, environment)
+                }
             }
         } catch let failure as RequestFailure {
             throw SchemaError(failure: failure)

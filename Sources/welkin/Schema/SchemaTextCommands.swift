@@ -56,7 +56,7 @@ struct ExportSchemaCommand: AsyncParsableCommand {
     @Option(help: "Write to this file.") var output: String?
 
     func run() async throws {
-        let text = try await DataFolder.with(folder.data) { folder in
+        let text = try await DataFolder.with(folder) { folder in
             try await ExportSchema(folder.cloud).run(of: containerOptions.containerID, containerOptions.environment)
         }
         guard let output else { return Output.write(text, to: 1) }
@@ -85,9 +85,14 @@ struct ImportSchemaCommand: AsyncParsableCommand {
 
     func run() async throws {
         let text = try SchemaFile.text(file)
-        let changes = try await DataFolder.with(folder.data) { folder in
-            try await ImportSchema(folder.cloud).run(
-                text, in: ContainerID(container), removesData: removeData, progress: Output.progress)
+        let changes = try await DataFolder.with(folder) { folder in
+            try await folder.order(
+                "schema/import", in: ContainerID(container), .development,
+                details: ["removesData": removeData ? "yes" : "no"]
+            ) {
+                try await ImportSchema(folder.cloud).run(
+                    text, in: ContainerID(container), removesData: removeData, progress: Output.progress)
+            }
         }
         Output.changes(changes)
     }
@@ -105,7 +110,7 @@ struct ValidateSchemaCommand: AsyncParsableCommand {
 
     func run() async throws {
         let text = try SchemaFile.text(file)
-        _ = try await DataFolder.with(folder.data) { folder in
+        _ = try await DataFolder.with(folder) { folder in
             try await ImportSchema(folder.cloud).validate(text, in: ContainerID(container))
         }
         Output.result("Schema is valid.")
@@ -124,7 +129,7 @@ struct DiffSchemaCommand: AsyncParsableCommand {
 
     func run() async throws {
         let text = try file.map(SchemaFile.text)
-        let changes = try await DataFolder.with(folder.data) { folder in
+        let changes = try await DataFolder.with(folder) { folder in
             let operation = ExportSchema(folder.cloud)
             guard let text else { return try await operation.difference(of: containerOptions.containerID) }
             return try await operation.difference(
@@ -148,7 +153,7 @@ struct LintSchemaCommand: AsyncParsableCommand {
     func validate() throws { try ContainerOptions.check(container) }
 
     func run() async throws {
-        let report = try await DataFolder.with(folder.data) { folder in
+        let report = try await DataFolder.with(folder) { folder in
             try await DeploySchema(folder.cloud).report(on: ContainerID(container))
         }
         Output.changes(report.changes)
@@ -172,9 +177,13 @@ struct DeploySchemaCommand: AsyncParsableCommand {
     func validate() throws { try ContainerOptions.check(container) }
 
     func run() async throws {
-        let report = try await DataFolder.with(folder.data) { folder in
-            try await DeploySchema(folder.cloud).run(
-                of: ContainerID(container), force: force, progress: Output.progress)
+        let report = try await DataFolder.with(folder) { folder in
+            try await folder.order(
+                "schema/deploy", in: ContainerID(container), .production, details: ["force": force ? "yes" : "no"]
+            ) {
+                try await DeploySchema(folder.cloud).run(
+                    of: ContainerID(container), force: force, progress: Output.progress)
+            }
         }
         Output.changes(report.changes)
         Output.remark("Deployed to production.")
@@ -197,8 +206,10 @@ struct ResetSchemaCommand: AsyncParsableCommand {
                 || Confirmation.ask(
                     "This deletes all records of \(container) in development. Type yes to go on: ")
         else { throw CommandFailure("nothing was reset; confirm with --yes") }
-        try await DataFolder.with(folder.data) { folder in
-            try await ResetSchema(folder.cloud).run(of: ContainerID(container))
+        try await DataFolder.with(folder) { folder in
+            try await folder.order("schema/reset", in: ContainerID(container), .development) {
+                try await ResetSchema(folder.cloud).run(of: ContainerID(container))
+            }
         }
         Output.result("Development has production's schema and no records.")
     }
@@ -217,13 +228,16 @@ struct RoleOptions: ParsableArguments {
     @Argument(help: "The e-mail address of the user's account.") var email: String
 
     func set(_ isGiven: Bool, in place: ContainerOptions, _ folder: DataOptions) async throws {
-        try await DataFolder.with(folder.data) { folder in
+        try await DataFolder.with(folder) { folder in
             guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw CommandFailure("there is no account \(email)")
             }
             let user = try await folder.accountStore.userNames.name(of: account.id, in: place.containerID)
-            try await SetRoles(folder.cloud).run(
-                role, isGiven: isGiven, to: user, in: place.containerID, place.environment)
+            let details = ["role": role, "user": user.recordName, "given": isGiven ? "yes" : "no"]
+            try await folder.order("schema/roles", in: place.containerID, place.environment, details: details) {
+                try await SetRoles(folder.cloud).run(
+                    role, isGiven: isGiven, to: user, in: place.containerID, place.environment)
+            }
         }
         Output.result(
             "\(email) \(isGiven ? "has" : "no longer has") the role \(role) in \(place.container), \(place.environment.rawValue)."
@@ -258,7 +272,7 @@ struct ListRolesCommand: AsyncParsableCommand {
     @OptionGroup var containerOptions: ContainerOptions
 
     func run() async throws {
-        let members = try await DataFolder.with(folder.data) { folder in
+        let members = try await DataFolder.with(folder) { folder in
             try await SetRoles(folder.cloud).members(in: containerOptions.containerID, containerOptions.environment)
         }
         Output.table(

@@ -1,10 +1,10 @@
 import CloudKitHTTP
-import OrderedStoreSQLite
+import OrderedStore
 import ServiceLifecycle
 
 /// Counts the store's commits in the metrics while the cloud runs.
 struct CommitCounter: Service {
-    var store: SQLiteStore
+    var store: any PersistentStore
     var metrics: RequestMetrics
 
     func run() async throws {

@@ -1,12 +1,12 @@
 import CloudKitHTTP
 import Logging
-import OrderedStoreSQLite
+import OrderedStore
 import ServiceLifecycle
 
 /// Detects commits of other processes while the cloud runs and drops the caches, so that disabled accounts and signed-out devices
 /// are refused immediately.
 struct ForeignCommits: Service {
-    var store: SQLiteStore
+    var store: any PersistentStore
     var application: CloudApplication
     var logger: Logger
 

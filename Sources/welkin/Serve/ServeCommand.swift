@@ -20,6 +20,11 @@ struct ServeCommand: AsyncParsableCommand {
             """)
 
     @OptionGroup var folder: DataOptions
+    /// Read by `ServeSettings` before the arguments are parsed.
+    @Option(
+        help: ArgumentHelp(
+            "A file of settings; `welkin config example` prints one. [env: WELKIN_CONFIG]", valueName: "file"))
+    var config: String?
     @Option(help: "The address to listen on; 0.0.0.0 for all addresses of this machine.")
     var host: String = "127.0.0.1"
     @Option(help: "The port to listen on; 0 lets the system choose.")
@@ -54,6 +59,8 @@ struct ServeCommand: AsyncParsableCommand {
     var logLevel: Logger.Level = .info
     @Option(help: "text or json.")
     var logFormat: LogFormat = .text
+    @Flag(help: "Serve a folder that is a copy of an earlier state of the cloud: a new epoch begins.")
+    var adoptCopy = false
     @Flag(help: "On the first start, create an account and an API token for development; stored in development.json.")
     var developmentDefaults = false
 
@@ -62,6 +69,8 @@ struct ServeCommand: AsyncParsableCommand {
     @OptionGroup(title: "Log of requests") var logs: LogOptions
 
     @OptionGroup(title: "Alerts") var alerts: AlertOptions
+
+    @OptionGroup(title: "Backups") var backups: ScheduledBackupOptions
 
     @OptionGroup(title: "Limits") var limits: LimitOptions
 
@@ -83,6 +92,7 @@ struct ServeCommand: AsyncParsableCommand {
         try limits.validate()
         try logs.validate()
         try alerts.validate()
+        try backups.validate()
         guard (0...36_500).contains(keepDeletions) else {
             throw ValidationError("--keep-deletions is 0 to 36500 days.")
         }
@@ -99,17 +109,18 @@ struct ServeCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        if backups.backup != nil { try folder.requireStoreInFolder(for: "--backup") }
         let connectionLimits = try connections.limits(descriptors: OpenFiles.raiseLimit())
         FreedMemory.raiseTrimThreshold()
         // Operations and the store have threads of their own; an event loop per core would compete with them.
         NIOSingletons.groupLoopCountSuggestion = max(1, System.coreCount / 2)
-        let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey)
-        try await DataFolder.with(folder.data, serves: true) { folder in
+        let logger = makeLogger()
+        let tls = try TLSFiles(certificate: tlsCertificate, key: tlsKey, logger: logger)
+        try await DataFolder.with(folder, serves: true, adoptsCopy: adoptCopy) { folder in
             defer { withExtendedLifetime(folder.claim) {} }
             try await folder.noteServed()
             // Checks the content, because an earlier start may have created the store and failed before it announced it.
             let isNew = try await folder.store.isEmpty()
-            let logger = makeLogger()
             var configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, isStrictWebServices: strictWebServices, operatorHosts: operatorHosts,
@@ -119,7 +130,7 @@ struct ServeCommand: AsyncParsableCommand {
             let cloud = folder.cloud(limits: limits.limits)
             let mailServer = try alerts.mailServer()
             let log = logs.days > 0 ? folder.openLog(logger) : nil
-            let logBuffer = log == nil ? nil : LogBuffer()
+            let logBuffer = LogBuffer()
             let storage = StorageMonitor()
             let application = CloudApplication(
                 cloud: cloud, configuration: configuration, logger: logger,
@@ -142,30 +153,37 @@ struct ServeCommand: AsyncParsableCommand {
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: service),
                 ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger))
+            let schedule = try backups.schedule(
+                of: CloudMoments(folder: folder.path), log: logBuffer, now: cloud.serverEnvironment.now)
             let sampler = StorageSampler(
-                folder: folder.path, cloud: cloud, monitor: storage, metrics: application.metrics, log: log,
-                logger: logger)
+                folder: folder.path, cloud: cloud, monitor: storage, metrics: application.metrics,
+                backups: schedule?.monitor, log: log, logger: logger)
+            if let schedule {
+                let service = BackupService(schedule: schedule, metrics: application.metrics, logger: logger)
+                services.services.insert(.init(service: service), at: 0)
+            }
             // Health is known before the first request.
             await sampler.sample(isKept: true)
             services.services.insert(.init(service: sampler), at: 0)
-            if let log, let logBuffer {
-                let now = cloud.serverEnvironment.now
+            let now = cloud.serverEnvironment.now
+            let writing = LogWriting(
+                buffer: logBuffer, store: log, format: logFormat, retention: logs.retention, now: now,
+                metrics: application.metrics, logger: logger)
+            if let log {
                 let sender = AlertSender(
                     client: HTTPClient(), mail: mailServer.map { MailClient($0) },
                     namedHosts: Set(alerts.namedHosts.map { $0.lowercased() }), logger: logger)
                 let watch = AlertService(
                     file: AlertFile(folder: folder.path), log: log, monitor: storage, sender: sender, now: now,
                     logger: logger)
-                let writing = LogWriting(
-                    buffer: logBuffer, store: log, retention: logs.retention, now: now, metrics: application.metrics,
-                    logger: logger)
-                // The log is written until all other services have stopped.
-                services.services.insert(contentsOf: [.init(service: writing), .init(service: watch)], at: 0)
+                services.services.insert(.init(service: watch), at: 0)
             }
             if keepDeletions > 0 {
                 let worker = CompactionWorker(cloud: cloud, days: keepDeletions, logger: logger)
                 services.services.insert(.init(service: worker), at: 0)
             }
+            // The log is written until all other services have stopped.
+            services.services.insert(.init(service: writing), at: 0)
             // An unfinished request does not keep the cloud from stopping.
             services.maximumGracefulShutdownDuration = Self.shutdownMax
             do {

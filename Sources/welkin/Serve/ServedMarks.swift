@@ -1,10 +1,10 @@
 import Logging
-import OrderedStoreSQLite
+import OrderedStore
 import ServiceLifecycle
 
 /// Notes which state of the store was served, in the store and in the file beside it, while the cloud runs and when it stops.
 struct ServedMarks: Service {
-    var store: SQLiteStore
+    var store: any PersistentStore
     var folder: String
     var logger: Logger
 
@@ -32,12 +32,12 @@ struct ServedMarks: Service {
     }
 
     private actor Marks {
-        let store: SQLiteStore
+        let store: any PersistentStore
         let folder: String
         private var commits = 0
         private var epoch: UInt64 = 0
 
-        init(store: SQLiteStore, folder: String) {
+        init(store: any PersistentStore, folder: String) {
             self.store = store
             self.folder = folder
             epoch = store.epoch

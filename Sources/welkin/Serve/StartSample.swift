@@ -1,12 +1,12 @@
 import CloudKitServer
 import Logging
-import OrderedStoreSQLite
+import OrderedStore
 import ServiceLifecycle
 
 /// Reads the newest part of the store once, after the start of a cloud, so that damage is known before a client meets it.
 struct StartSample: Service {
     var cloud: Cloud
-    var store: SQLiteStore
+    var store: any PersistentStore
     var logger: Logger
 
     /// Accounts, the directory and the first databases.

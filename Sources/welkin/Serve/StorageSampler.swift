@@ -1,5 +1,6 @@
 import CloudKitHTTP
 import CloudKitLogs
+import CloudKitModel
 import CloudKitServer
 import Dispatch
 import Foundation
@@ -13,6 +14,8 @@ struct StorageSampler: Service {
     var cloud: Cloud
     var monitor: StorageMonitor
     var metrics: RequestMetrics
+    /// nil without scheduled backups.
+    var backups: BackupMonitor?
     /// nil without a log of requests.
     var log: (any LogStore)?
     var logger: Logger
@@ -20,15 +23,44 @@ struct StorageSampler: Service {
     private static let pause = Duration.seconds(10)
     /// Measurements between two that are kept in the log, and between two countings of accounts.
     private static let samplesPerMinute = 6
+    /// Measurements between two of all containers.
+    private static let samplesPerHour = 360
+    /// Containers that are measured, in the order of their names, and the private databases of each.
+    private static let containersMax = 500
+    private static let databasesMax = 10_000
 
     func run() async {
         await cancelWhenGracefulShutdown {
             var count = 0
             while !Task.isCancelled {
                 await sample(isKept: count % Self.samplesPerMinute == 0)
+                if count % Self.samplesPerHour == Self.samplesPerMinute { await sampleContainers() }
                 count += 1
                 try? await Task.sleep(for: Self.pause)
             }
+        }
+    }
+
+    /// Measures what containers store, for the log alone.
+    func sampleContainers() async {
+        guard let log else { return }
+        let now = cloud.serverEnvironment.now()
+        do {
+            for container in try await ListContainers(cloud).run().prefix(Self.containersMax) {
+                for environment in CloudKitModel.Environment.allCases {
+                    let usage = try await MeasureContainer(cloud)
+                        .run(container, environment, databasesMax: Self.databasesMax)
+                    let place = MeasuredPlace(container: container.name, environment: environment.rawValue)
+                    try await log.add([
+                        Measurement(
+                            time: now, name: .publicBytes, of: place, value: Int64(clamping: usage.publicBytes)),
+                        Measurement(
+                            time: now, name: .privateBytes, of: place, value: Int64(clamping: usage.privateBytes)),
+                    ])
+                }
+            }
+        } catch {
+            logger.debug("containers could not be measured", metadata: ["error": .string(String(describing: error))])
         }
     }
 
@@ -49,8 +81,10 @@ struct StorageSampler: Service {
         } else if status.isWritable, before?.isWritable == false {
             logger.notice("the data folder can be written to again")
         }
+        status.backup = backups?.status
         monitor.update(status)
         metrics.measured(status)
+        if let backup = status.backup { metrics.measured(backup, now: cloud.serverEnvironment.now()) }
         guard isKept, let log else { return }
         let now = cloud.serverEnvironment.now()
         var measurements = [

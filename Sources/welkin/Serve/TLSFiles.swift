@@ -1,29 +1,22 @@
 import HummingbirdCore
+import Logging
 
 #if TLS
     import HummingbirdTLS
     import NIOSSL
 #endif
 
-/// The certificate and private key for HTTPS without a proxy.
+/// HTTPS without a proxy: a certificate and its private key, read again when their files change.
 struct TLSFiles {
     #if TLS
-        private let configuration: TLSConfiguration
+        private let certificate: ServedCertificate
     #endif
 
     /// Reads the files; nil for plain HTTP.
-    init?(certificate: String?, key: String?) throws {
+    init?(certificate: String?, key: String?, logger: Logger) throws {
         #if TLS
             guard let certificate, let key else { return nil }
-            do {
-                let chain = try NIOSSLCertificate.fromPEMFile(certificate).map {
-                    NIOSSLCertificateSource.certificate($0)
-                }
-                let privateKey = try NIOSSLPrivateKey(file: key, format: .pem)
-                configuration = .makeServerConfiguration(certificateChain: chain, privateKey: .privateKey(privateKey))
-            } catch {
-                throw TLSFilesError(certificate: certificate, key: key)
-            }
+            self.certificate = try ServedCertificate(certificateFile: certificate, keyFile: key, logger: logger)
         #else
             return nil
         #endif
@@ -31,7 +24,17 @@ struct TLSFiles {
 
     func wrap(_ server: HTTPServerBuilder) throws -> HTTPServerBuilder {
         #if TLS
-            try .tls(server, tlsConfiguration: configuration)
+            let first = certificate.current()
+            var configuration = TLSConfiguration.makeServerConfiguration(
+                certificateChain: first.chain, privateKey: first.key)
+            configuration.sslContextCallback = { [certificate] _, promise in
+                let current = certificate.current()
+                var change = NIOSSLContextConfigurationOverride()
+                change.certificateChain = current.chain
+                change.privateKey = current.key
+                promise.succeed(change)
+            }
+            return try .tls(server, tlsConfiguration: configuration)
         #else
             server
         #endif

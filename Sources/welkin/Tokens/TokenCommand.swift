@@ -31,11 +31,15 @@ struct CreateTokenCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let (token, row) = try await DataFolder.with(folder.data) { folder in
-            try await folder.accountStore.apiTokens.create(
-                container: containerOptions.containerID, environment: containerOptions.environment, name: name,
-                allowedOrigins: origins,
-                callback: callback)
+        let (token, row) = try await DataFolder.with(folder) { folder in
+            try await folder.order(
+                "tokens/api/create", in: containerOptions.containerID, containerOptions.environment,
+                noting: { ["token": $0.row.id] }
+            ) {
+                try await folder.accountStore.apiTokens.create(
+                    container: containerOptions.containerID, environment: containerOptions.environment, name: name,
+                    allowedOrigins: origins, callback: callback)
+            }
         }
         if json { return try Output.json(TokenLine(row, token: token)) }
         Output.result(token)
@@ -52,7 +56,7 @@ struct ListTokensCommand: AsyncParsableCommand {
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
-        let lines = try await DataFolder.with(folder.data) { try await $0.accountStore.apiTokens.list() }.map {
+        let lines = try await DataFolder.with(folder) { try await $0.accountStore.apiTokens.list() }.map {
             TokenLine($0)
         }
         if json { return try Output.json(lines) }
@@ -80,7 +84,13 @@ struct RevokeTokenCommand: AsyncParsableCommand {
     @Argument(help: "The token's id, its first digits, or the token itself.") var token: String
 
     func run() async throws {
-        let revoked = try await DataFolder.with(folder.data) { try await $0.accountStore.apiTokens.revoke(token) }
+        let revoked = try await DataFolder.with(folder) { folder in
+            try await folder.order(
+                "tokens/api/revoke", noting: { ["token": $0.map(\.id).joined(separator: " ")] }
+            ) {
+                try await folder.accountStore.apiTokens.revoke(token)
+            }
+        }
         try RevocationError.check(revoked.map(\.id), kind: "API token", list: "welkin token list")
         Output.result("API token \(revoked[0].id) revoked.")
     }

@@ -26,7 +26,7 @@ struct PurgeZoneCommand: AsyncParsableCommand {
     func run() async throws {
         let environment: Environment = production ? .production : .development
         let container = ContainerID(container)
-        try await DataFolder.with(folder.data) { folder in
+        try await DataFolder.with(folder) { folder in
             guard let account = try await folder.accountStore.accounts.account(email: email) else {
                 throw AccountError.notFound(email)
             }
@@ -34,7 +34,10 @@ struct PurgeZoneCommand: AsyncParsableCommand {
                 throw CommandFailure("\(email) has never used \(container.name).")
             }
             do {
-                try await EndZone(folder.cloud).purge(zone, of: user, in: container, environment)
+                let details = ["user": user.recordName, "zone": zone]
+                try await folder.order("zones/purge", in: container, environment, details: details) {
+                    try await EndZone(folder.cloud).purge(zone, of: user, in: container, environment)
+                }
             } catch let failure as RequestFailure {
                 throw CommandFailure("\(zone) in \(environment.rawValue): \(failure.reason).")
             }
