@@ -33,7 +33,7 @@ welkin_install() {
 
 # Installs the packages that a build needs besides Swift.
 welkin_install_libraries() {
-    welkin_install libsqlite3-dev pkg-config
+    welkin_install libsqlite3-dev libpq-dev pkg-config
     # Any variant of libcurl suffices, and they exclude each other.
     pkg-config --exists libcurl || welkin_install libcurl4-openssl-dev
 }

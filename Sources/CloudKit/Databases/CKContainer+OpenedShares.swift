@@ -36,21 +36,26 @@ extension CKContainer {
         Task { for await metadata in openedShares() { handler(metadata) } }
     }
 
-    /// Returns the metadata of links opened since the last call.
-    func takeOpenedShares() async -> [CKShare.Metadata] {
+    /// Returns the metadata of links opened since the last call; links that lead to no share are left out.
+    func takeOpenedShares() async -> [CKShare.Metadata] { await takeOpenedLinks().compactMap { try? $0.get() } }
+
+    /// Returns what links opened since the last call lead to: metadata, or the error of a link that leads to no share of the user.
+    package func takeOpenedLinks() async -> [Result<CKShare.Metadata, any Error>] {
         guard let folder = connection.folder, let place = try? connection.cloud.place.get() else { return [] }
         let box = OpenedShares(profileFolder: folder)
         let entries = try? box.take(container: place.container.name, environment: place.environment.rawValue)
-        var metadatas: [CKShare.Metadata] = []
+        var results: [Result<CKShare.Metadata, any Error>] = []
         for entry in entries ?? [] {
             guard let url = URL(string: entry.link) else { continue }
             do {
-                metadatas.append(try await shareMetadata(for: url))
+                results.append(.success(try await shareMetadata(for: url)))
             } catch let error as CKError where Self.passes(error.code) {
                 try? box.put(entry)
-            } catch {}
+            } catch {
+                results.append(.failure(error))
+            }
         }
-        return metadatas
+        return results
     }
 
     /// Returns a Boolean value that indicates whether a later attempt may succeed.

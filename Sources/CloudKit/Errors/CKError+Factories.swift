@@ -9,6 +9,8 @@ extension CKError {
     static let descriptionKey = "CKErrorDescription"
     /// In `userInfo`: the identifier of the request, by which the operator of the cloud finds it in the log (B-ERR-21).
     static let requestUUIDKey = "RequestUUID"
+    /// In `userInfo`: the time of the state to which the cloud was restored, in milliseconds since 1970; 0 if it is not known (B-BKD-13).
+    static let restoredToKey = "WelkinRestoredTo"
     /// The domain of the underlying error, whose code is the server's sub-code (docs/rules/ERR.md).
     static let internalErrorDomain = "CKInternalErrorDomain"
 
@@ -86,6 +88,7 @@ extension CKError {
         var details = details
         details[Self.serverDescriptionKey] = failure.reason
         details[Self.requestUUIDKey] = failure.requestID
+        details[Self.restoredToKey] = failure.restoredTo.map { NSNumber(value: $0) }
         if failure.code == .zoneKeysReset {
             details[CKErrorUserDidResetEncryptedDataKey] = NSNumber(value: true)
         }
@@ -95,6 +98,9 @@ extension CKError {
             description: operation.describe(failure.reason),
             subcode: subcode, remedy: failure.remedy, retryAfter: failure.retryAfter, details: details)
     }
+
+    /// The time of the state to which the cloud was restored, in milliseconds since 1970, 0 if it is not known; nil: it was not restored.
+    var restoredTo: Int64? { (_nsError.userInfo[Self.restoredToKey] as? NSNumber)?.int64Value }
 
     /// The server's sub-code (docs/rules/ERR.md); nil where there is none.
     var subcode: Int? {
