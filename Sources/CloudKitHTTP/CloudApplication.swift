@@ -28,7 +28,8 @@ package struct CloudApplication: Sendable {
     ///   - cacheLifetime: Milliseconds for which tokens and sessions are remembered as the store has them.
     ///   - rounds: Rounds of a password's derivation, given to clients without an account; the fewest for a new password.
     ///   - pushServices: Push services of others; each has a name of its own.
-    ///   - log: Takes an entry for every request and for what happens without one; nil for no log but that of lines.
+    ///   - log: Takes a report of every request and of what happens without one. Its owner writes the entries, and the lines of
+    ///     requests. nil: the lines are written at once, and there are no entries.
     ///   - storage: The state of the disk, for `/health`; nil where nothing can be said.
     ///   - sites: Pages of other modules, each with a path of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
@@ -84,7 +85,10 @@ package struct CloudApplication: Sendable {
         let routing = Routing(
             table: table, steps: configuration.isStrictWebServices ? [StrictWebServices()] : [])
         let steps: [any RequestMiddleware] = [
-            RequestReporting(metrics: metrics, logger: logger, log: log), FailureResponses(logger: logger), HostCheck(),
+            RequestReporting(
+                metrics: metrics, logger: logger, log: log, now: cloud.serverEnvironment.now,
+                pseudonyms: cloud.serverEnvironment.recordPseudonyms),
+            FailureResponses(logger: logger), HostCheck(),
         ]
         responder = CloudResponder(
             configuration: configuration, limiter: limiter, bodyReader: bodyReader,

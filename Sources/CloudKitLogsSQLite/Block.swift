@@ -39,6 +39,11 @@ struct Block {
             if any.isEmpty { return false }
         }
         guard markSpan(conditions, &marks) else { return false }
+        if let record = conditions.record {
+            let named = try entries(naming: record)
+            for index in marks.indices where marks[index] && !named.contains(index) { marks[index] = false }
+            if named.isEmpty || !marks.contains(true) { return false }
+        }
         for (column, isAccepted) in accepted {
             try withColumn(column) { ColumnBytes.keep(&marks, in: $0, where: isAccepted) }
             if !marks.contains(true) { return false }
@@ -86,6 +91,63 @@ struct Block {
             found = true
         }
         return found
+    }
+
+    /// Returns the positions of the entries that named a record.
+    private func entries(naming record: UInt64) throws(LogStoreError) -> Set<Int> {
+        let head = UInt32(truncatingIfNeeded: record)
+        let span = try withRecordHeads { heads in
+            let numbers = 0..<(heads.count / 4)
+            func number(at index: Int) -> UInt32 {
+                UInt32(littleEndian: heads.loadUnaligned(fromByteOffset: 4 * index, as: UInt32.self))
+            }
+            let start = numbers.partitioningIndex { number(at: $0) >= head }
+            return start..<(start..<numbers.upperBound).partitioningIndex { number(at: $0) > head }
+        }
+        guard let span, !span.isEmpty else { return [] }
+        var found: Set<Int> = []
+        try withColumn(.records) { bytes in
+            for (index, rest) in Self.namings(in: bytes, span) where rest == UInt32(record >> 32) {
+                found.insert(index)
+            }
+        }
+        return found
+    }
+
+    /// Returns the records that each entry named; empty for a block in which none did.
+    func records() throws(LogStoreError) -> [Int: [UInt64]] {
+        let heads = try withRecordHeads { heads in
+            (0..<(heads.count / 4)).map {
+                UInt32(littleEndian: heads.loadUnaligned(fromByteOffset: 4 * $0, as: UInt32.self))
+            }
+        }
+        guard let heads else { return [:] }
+        var records: [Int: [UInt64]] = [:]
+        try withColumn(.records) { bytes in
+            for (head, naming) in zip(heads, Self.namings(in: bytes, heads.indices)) {
+                records[naming.index, default: []].append(UInt64(naming.rest) << 32 | UInt64(head))
+            }
+        }
+        return records
+    }
+
+    /// Returns what the column of named records has at some places: the position of an entry, and the high bytes of a pseudonym.
+    private static func namings(in bytes: UnsafeRawBufferPointer, _ span: Range<Int>) -> [(index: Int, rest: UInt32)] {
+        span.prefix { 6 * $0 + 6 <= bytes.count }.map { place in
+            let index = UInt16(littleEndian: bytes.loadUnaligned(fromByteOffset: 6 * place, as: UInt16.self))
+            let rest = UInt32(littleEndian: bytes.loadUnaligned(fromByteOffset: 6 * place + 2, as: UInt32.self))
+            return (Int(index), rest)
+        }
+    }
+
+    /// Calls a function with the low bytes of the named records; nil for a block without any.
+    private func withRecordHeads<Result>(
+        _ body: (UnsafeRawBufferPointer) -> Result
+    ) throws(LogStoreError) -> Result? {
+        let row = try database.statement("SELECT ids FROM dictionaries WHERE id = ?")
+        defer { row.reset() }
+        guard try row.next([.integer(Column.records.row(of: block))]) else { return nil }
+        return row.withBytes(0, body)
     }
 
     /// Returns, by position in a column's dictionary, whether the number is one of those given.
@@ -145,6 +207,7 @@ final class BlockContent {
     private var columns: [Column: [UInt8]] = [:]
     private var dictionaries: [Column: [UInt32]] = [:]
     private var texts: [UInt32: String] = [:]
+    private var records: [Int: [UInt64]]?
 
     init(_ block: Block) { self.block = block }
 
@@ -194,6 +257,8 @@ final class BlockContent {
         entry.itemsFailed = Int(try number(at: index, .itemsFailed))
         entry.retryAfter = Int(try number(at: index, .retryAfter))
         entry.details = try details(of: block.first + Int64(index))
+        if records == nil { records = try block.records() }
+        if let named = records?[index] { entry.setRecords(named) }
         return entry
     }
 
@@ -246,10 +311,10 @@ final class BlockContent {
     }
 }
 
-extension Array {
+extension RandomAccessCollection where Index == Int {
     /// Returns the first position whose element meets a condition that all later ones meet, too.
     func partitioningIndex(where belongs: (Element) -> Bool) -> Int {
-        var (lower, upper) = (0, count)
+        var (lower, upper) = (startIndex, endIndex)
         while lower < upper {
             let middle = (lower + upper) / 2
             if belongs(self[middle]) { upper = middle } else { lower = middle + 1 }

@@ -5,15 +5,51 @@ enum ColumnBytes {
     /// Writes numbers in the least width; those above 32 bits become the greatest.
     static func encode(_ numbers: [UInt32]) -> [UInt8] {
         let greatest = numbers.max() ?? 0
-        let width = numbers.allSatisfy { $0 == greatest } ? 0 : greatest < 256 ? 1 : greatest < 65_536 ? 2 : 4
-        var bytes: [UInt8] = [UInt8(width)]
-        bytes.reserveCapacity(1 + max(width * numbers.count, 4))
-        for number in width == 0 ? [greatest] : numbers {
-            for byte in 0..<(width == 0 ? 4 : width) {
-                bytes.append(UInt8(truncatingIfNeeded: number >> UInt32(8 * byte)))
+        if numbers.allSatisfy({ $0 == greatest }) {
+            return [0] + withUnsafeBytes(of: greatest.littleEndian) { Array($0) }
+        }
+        let width = greatest < 256 ? 1 : greatest < 65_536 ? 2 : 4
+        return [UInt8](unsafeUninitializedCapacity: 1 + width * numbers.count) { bytes, count in
+            bytes[0] = UInt8(width)
+            count = 1
+            for number in numbers {
+                bytes[count] = UInt8(truncatingIfNeeded: number)
+                if width > 1 { bytes[count + 1] = UInt8(truncatingIfNeeded: number >> 8) }
+                if width > 2 {
+                    bytes[count + 2] = UInt8(truncatingIfNeeded: number >> 16)
+                    bytes[count + 3] = UInt8(truncatingIfNeeded: number >> 24)
+                }
+                count += width
             }
         }
-        return bytes
+    }
+
+    /// Returns the distinct numbers in order, and the position of each number among them.
+    static func positions(of numbers: [UInt32]) -> (distinct: [UInt32], positions: [UInt32]) {
+        // In the order of their first appearance at first, so that each number is looked up once.
+        var distinct: [UInt32] = []
+        var known: [UInt32: UInt32] = [:]
+        var found = [UInt32](repeating: 0, count: numbers.count)
+        var last: UInt32?
+        var place: UInt32 = 0
+        for (index, number) in numbers.enumerated() {
+            if number != last {
+                if let earlier = known[number] {
+                    place = earlier
+                } else {
+                    place = UInt32(distinct.count)
+                    known[number] = place
+                    distinct.append(number)
+                }
+                last = number
+            }
+            found[index] = place
+        }
+        if distinct.count < 2 { return (distinct, found) }
+        let order = distinct.indices.sorted { distinct[$0] < distinct[$1] }
+        var moved = [UInt32](repeating: 0, count: distinct.count)
+        for (position, index) in order.enumerated() { moved[index] = UInt32(position) }
+        return (order.map { distinct[$0] }, found.map { moved[Int($0)] })
     }
 
     /// Returns one number; nil for bytes of another form.

@@ -14,6 +14,8 @@ struct Conditions {
     private(set) var ids: (lower: LogID, upper: LogID)?
     /// The numbers of entries that have the wanted item, in order; nil for all.
     private(set) var numbers: [Int64]?
+    /// The pseudonym of a record that entries have to name; nil for all.
+    private(set) var record: UInt64?
     /// The times of entries.
     private(set) var times: Range<Int64>
     /// The numbers of entries to look at.
@@ -60,6 +62,7 @@ struct Conditions {
             numbers = try Self.numbers(of: item, span, database)
             if numbers == [] { return nil }
         }
+        record = filter.record
         if let text = filter.text {
             let accepted = try Self.texts(containing: text, database)
             if accepted.isEmpty { return nil }

@@ -48,6 +48,9 @@ enum Column: Int64, CaseIterable {
     case idRest
     case operationID, operationIDRest, group, groupRest
     case microseconds, bytesIn, bytesOut, itemsIn, itemsOut, itemsFailed, retryAfter
+    /// The pseudonyms of named records. In place of a dictionary: the low four bytes of each, in order; as the column: for each of them
+    /// the position of its entry, two bytes, and its high four bytes. Missing in blocks without any.
+    case records
 
     /// Columns of texts, with a dictionary.
     static let texts: [Column] = [

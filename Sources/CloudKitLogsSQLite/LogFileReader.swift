@@ -143,7 +143,7 @@ struct LogFileReader {
     }
 
     func measurements(
-        _ name: MeasurementName, from: Int64, to: Int64, resolution: TelemetryResolution
+        _ name: MeasurementName, of place: MeasuredPlace?, from: Int64, to: Int64, resolution: TelemetryResolution
     ) throws(LogStoreError) -> [Measurement] {
         let row = try database.statement(
             """
@@ -153,13 +153,18 @@ struct LogFileReader {
         defer { row.reset() }
         var measurements: [Measurement] = []
         var hasRow = try row.next([
-            .integer(Int64(resolution.rawValue)), .text(name.rawValue), .integer(from), .integer(to),
+            .integer(Int64(resolution.rawValue)), .text(Self.key(name, place)), .integer(from), .integer(to),
         ])
         while hasRow {
-            measurements.append(Measurement(time: row.integer(0), name: name, value: row.integer(1)))
+            measurements.append(Measurement(time: row.integer(0), name: name, of: place, value: row.integer(1)))
             hasRow = try row.next()
         }
         return measurements
+    }
+
+    /// Returns the name of measurements in the file: with the container and environment where there is one.
+    static func key(_ name: MeasurementName, _ place: MeasuredPlace?) -> String {
+        place.map { "\(name.rawValue) \($0.environment) \($0.container)" } ?? name.rawValue
     }
 
     // MARK: Size

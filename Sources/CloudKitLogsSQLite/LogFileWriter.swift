@@ -17,11 +17,15 @@ struct LogFileWriter {
     /// The entries of `batches`: the newest ones, which are in no block yet.
     private var tail: [LogEntry] = []
     private var texts = TextNumbers()
+    /// The time at which measurements of containers were last removed.
+    private var lastHourly: Int64 = .min / 2
 
     /// Opens a file, and creates the tables in an empty one.
     ///
+    /// - Parameter checkpoints: Whether this connection moves the write-ahead log into the file, which one process alone may do
+    ///   (docs/architecture.md, "Checkpoints").
     /// - Throws: `damaged` for another file, `unavailable`.
-    init(path: String) throws(LogStoreError) {
+    init(path: String, checkpoints: Bool = true) throws(LogStoreError) {
         // Readable by its owner alone from its first moment on.
         let descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw LogStoreError(.unavailable, "the log \(path) cannot be created") }
@@ -36,8 +40,11 @@ struct LogFileWriter {
         }
         if isNew { try database.execute("PRAGMA page_size = 8192") }
         try database.execute("PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA cache_size = -8192")
+        if !checkpoints { try database.execute("PRAGMA wal_autocheckpoint = 0") }
         if isNew {
             try database.transaction { () throws(LogStoreError) in
+                // Another process may have made them meanwhile.
+                guard try database.number("SELECT count(*) FROM sqlite_schema") == 0 else { return }
                 try database.execute(LogFileFormat.tables)
                 try database.execute("CREATE TABLE state(next INTEGER NOT NULL, nextBlock INTEGER NOT NULL)")
                 try database.execute("INSERT INTO state VALUES(0, 0)")
@@ -75,11 +82,7 @@ struct LogFileWriter {
     }
 
     private mutating func add(_ entries: [LogEntry]) throws(LogStoreError) {
-        var writer = EntryWriter()
-        for entry in entries { entry.write(to: &writer) }
-        try database.run(
-            "INSERT INTO batches(first, count, timeMax, data) VALUES(?, ?, ?, ?)", .integer(next),
-            .integer(Int64(entries.count)), .integer(entries.map(\.time).max() ?? 0), .bytes(writer.bytes))
+        try insert(entries[...], from: next)
         next += Int64(entries.count)
         tail += entries
         try database.run("UPDATE state SET next = ?", .integer(next))
@@ -87,9 +90,26 @@ struct LogFileWriter {
 
     // MARK: Blocks
 
+    /// Inserts a row of `batches`.
+    private func insert(_ entries: ArraySlice<LogEntry>, from number: Int64) throws(LogStoreError) {
+        var writer = EntryWriter()
+        writer.reserve(entries.count * Self.entryBytes)
+        var timeMax: Int64 = 0
+        for entry in entries {
+            entry.write(to: &writer)
+            timeMax = max(timeMax, entry.time)
+        }
+        try database.run(
+            "INSERT INTO batches(first, count, timeMax, data) VALUES(?, ?, ?, ?)", .integer(number),
+            .integer(Int64(entries.count)), .integer(timeMax), .bytes(writer.bytes))
+    }
+
+    /// About the bytes of a usual entry.
+    private static let entryBytes = 256
+
     /// Makes a block of the oldest entries that are in none.
     private mutating func seal() throws(LogStoreError) {
-        let entries = Array(tail.prefix(LogFileFormat.blockRows))
+        let entries = tail[..<LogFileFormat.blockRows]
         let first = next - Int64(tail.count)
         let block = try database.number("SELECT nextBlock FROM state")
         let times = entries.map(\.time)
@@ -99,23 +119,7 @@ struct LogFileWriter {
             .integer(first), .integer(Int64(entries.count)), .integer(timeMin), .integer(timeMax))
         try database.run("UPDATE state SET nextBlock = ?", .integer(block + 1))
         for column in Column.texts {
-            var ids: [UInt32] = []
-            ids.reserveCapacity(entries.count)
-            // Most columns have the same text in many entries in a row.
-            var last: (text: String, number: UInt32)?
-            for entry in entries {
-                guard let text = column.text(of: entry) else {
-                    ids.append(0)
-                    continue
-                }
-                if let last, last.text == text {
-                    ids.append(last.number)
-                    continue
-                }
-                let number = try texts.number(of: text, role: column.role, in: block, database)
-                last = (text, number)
-                ids.append(number)
-            }
+            let ids = try numbers(of: entries, column, in: block)
             try insert(ids, into: column, block)
         }
         for column in Column.choices {
@@ -128,11 +132,59 @@ struct LogFileWriter {
         try insert(Self.identifiers(entries.map(\.id), skipping: 6), into: .idRest, block)
         try insert(entries.map(\.operationID), into: .operationID, .operationIDRest, block)
         try insert(entries.map(\.group), into: .group, .groupRest, block)
+        try insertRecords(of: entries, block)
         for (index, entry) in entries.enumerated() {
             if let details = entry.details { try insert(details, first + Int64(index)) }
         }
-        tail.removeFirst(entries.count)
-        try keepTail(from: first + Int64(entries.count))
+        let count = entries.count
+        tail.removeFirst(count)
+        try keepTail(from: first + Int64(count))
+    }
+
+    /// Returns the numbers of the entries' texts in a column, 0 for none.
+    private mutating func numbers(
+        of entries: ArraySlice<LogEntry>, _ column: Column, in block: Int64
+    ) throws(LogStoreError) -> [UInt32] {
+        var ids: [UInt32] = []
+        ids.reserveCapacity(entries.count)
+        // Most columns have the same text in many entries in a row.
+        var last: (text: String, number: UInt32)?
+        for entry in entries {
+            guard let text = column.text(of: entry) else {
+                ids.append(0)
+                continue
+            }
+            if let last, last.text == text {
+                ids.append(last.number)
+                continue
+            }
+            let number = try texts.number(of: text, role: column.role, in: block, database)
+            last = (text, number)
+            ids.append(number)
+        }
+        return ids
+    }
+
+    /// Inserts the pseudonyms of the records that entries named; nothing where none named any.
+    private func insertRecords(of entries: ArraySlice<LogEntry>, _ block: Int64) throws(LogStoreError) {
+        var found: [(record: UInt64, index: Int)] = []
+        for (index, entry) in entries.enumerated() {
+            for record in entry.records { found.append((record, index)) }
+        }
+        if found.isEmpty { return }
+        found.sort {
+            (UInt32(truncatingIfNeeded: $0.record), $0.index) < (UInt32(truncatingIfNeeded: $1.record), $1.index)
+        }
+        var (heads, rests): ([UInt8], [UInt8]) = ([], [])
+        heads.reserveCapacity(4 * found.count)
+        rests.reserveCapacity(6 * found.count)
+        for (record, index) in found {
+            withUnsafeBytes(of: UInt32(truncatingIfNeeded: record).littleEndian) { heads.append(contentsOf: $0) }
+            withUnsafeBytes(of: UInt16(truncatingIfNeeded: index).littleEndian) { rests.append(contentsOf: $0) }
+            withUnsafeBytes(of: UInt32(truncatingIfNeeded: record >> 32).littleEndian) { rests.append(contentsOf: $0) }
+        }
+        try insertDictionary(heads, of: .records, block)
+        try insert(rests, into: .records, block)
     }
 
     /// Removes from `batches` what is in a block now, and writes the rest of a batch of which that is a part again.
@@ -140,12 +192,7 @@ struct LogFileWriter {
         try database.run("DELETE FROM batches WHERE first < ?", .integer(number))
         let row = try database.number("SELECT coalesce(min(first), \(next)) FROM batches")
         guard row > number else { return }
-        let rest = tail.prefix(Int(row - number))
-        var writer = EntryWriter()
-        for entry in rest { entry.write(to: &writer) }
-        try database.run(
-            "INSERT INTO batches(first, count, timeMax, data) VALUES(?, ?, ?, ?)", .integer(number),
-            .integer(Int64(rest.count)), .integer(rest.map(\.time).max() ?? 0), .bytes(writer.bytes))
+        try insert(tail.prefix(Int(row - number)), from: number)
     }
 
     private func insert(_ details: LogDetails, _ number: Int64) throws(LogStoreError) {
@@ -160,15 +207,17 @@ struct LogFileWriter {
 
     /// Inserts a column with its dictionary.
     private func insert(_ values: [UInt32], into column: Column, _ block: Int64) throws(LogStoreError) {
-        let distinct = Set(values).sorted()
-        var positions: [UInt32: UInt32] = [:]
-        for (position, value) in distinct.enumerated() { positions[value] = UInt32(position) }
+        let (distinct, positions) = ColumnBytes.positions(of: values)
         var ids: [UInt8] = []
         ids.reserveCapacity(4 * distinct.count)
         for id in distinct { withUnsafeBytes(of: id.littleEndian) { ids.append(contentsOf: $0) } }
+        try insertDictionary(ids, of: column, block)
+        try insert(ColumnBytes.encode(positions), into: column, block)
+    }
+
+    private func insertDictionary(_ bytes: [UInt8], of column: Column, _ block: Int64) throws(LogStoreError) {
         try database.run(
-            "INSERT INTO dictionaries(id, ids) VALUES(?, ?)", .integer(column.row(of: block)), .bytes(ids))
-        try insert(ColumnBytes.encode(values.map { positions[$0] ?? 0 }), into: column, block)
+            "INSERT INTO dictionaries(id, ids) VALUES(?, ?)", .integer(column.row(of: block)), .bytes(bytes))
     }
 
     /// Inserts identifiers: four random bytes of each for filters, and the others; nothing where none has one.
@@ -240,7 +289,8 @@ struct LogFileWriter {
                 for resolution in TelemetryResolution.allCases {
                     try database.run(
                         "INSERT OR REPLACE INTO measurements(resolution, name, start, value) VALUES(?, ?, ?, ?)",
-                        .integer(Int64(resolution.rawValue)), .text(measurement.name.rawValue),
+                        .integer(Int64(resolution.rawValue)),
+                        .text(LogFileReader.key(measurement.name, measurement.place)),
                         .integer(resolution.start(of: measurement.time)), .integer(measurement.value))
                 }
             }
@@ -309,7 +359,9 @@ struct LogFileWriter {
         tail = Array(tail.suffix(Int(next - end)))
     }
 
-    private func removeTelemetry(now: Int64) throws(LogStoreError) {
+    private mutating func removeTelemetry(now: Int64) throws(LogStoreError) {
+        let isHourly = now - lastHourly >= TelemetryResolution.hour.milliseconds
+        if isHourly { lastHourly = now }
         for resolution in TelemetryResolution.allCases {
             let oldest = Database.Value.integer(now - Int64(resolution.daysKept) * 86_400_000)
             let length = Database.Value.integer(Int64(resolution.rawValue))
@@ -318,10 +370,17 @@ struct LogFileWriter {
                 DELETE FROM telemetry WHERE (resolution, start, key) IN (
                     SELECT resolution, start, key FROM telemetry WHERE resolution = ? AND start < ? LIMIT \(Self.stepMax))
                 """, length, oldest)
-            for name in MeasurementName.allCases {
+            for name in MeasurementName.allCases where !name.isOfContainer {
                 try database.run(
                     "DELETE FROM measurements WHERE resolution = ? AND name = ? AND start < ?", length,
                     .text(name.rawValue), oldest)
+            }
+            // Those of containers have many names, which takes a look at all of them.
+            guard isHourly else { continue }
+            for name in MeasurementName.allCases where name.isOfContainer {
+                try database.run(
+                    "DELETE FROM measurements WHERE resolution = ? AND name >= ? AND name < ? AND start < ?", length,
+                    .text(name.rawValue + " "), .text(name.rawValue + "!"), oldest)
             }
         }
     }
@@ -329,31 +388,27 @@ struct LogFileWriter {
 
 /// The numbers of texts, remembered for the most frequent ones.
 struct TextNumbers {
-    private struct Key: Hashable {
-        var text: String
-        var role: Int64
-    }
-
     private struct Entry {
         var number: UInt32
         /// The last block for which the row is kept.
         var lastBlock: Int64
     }
 
-    private var known: [Key: Entry] = [:]
+    /// By role: what tells the texts of users and devices from others is no part of what is hashed.
+    private var known: [[String: Entry]] = [[:], [:]]
     /// Texts that are remembered.
     private static let knownMax = 20_000
     /// A text that is in use is kept for so many blocks more, so that its row is written once in as many.
     private static let blocksAhead: Int64 = 64
 
-    mutating func forget() { known = [:] }
+    mutating func forget() { known = [[:], [:]] }
 
     /// Returns the number of a text, which gets one at its first use.
     mutating func number(
         of text: String, role: Int64, in block: Int64, _ database: Database
     ) throws(LogStoreError) -> UInt32 {
-        let key = Key(text: text, role: role)
-        if let entry = known[key], entry.lastBlock >= block { return entry.number }
+        let place = role == 0 ? 0 : 1
+        if let entry = known[place][text], entry.lastBlock >= block { return entry.number }
         let row = try database.statement("SELECT id, lastBlock FROM texts WHERE text = ? AND role = ?")
         var entry: Entry?
         if try row.next([.text(text), .integer(role)]) {
@@ -373,8 +428,8 @@ struct TextNumbers {
                 .integer(lastBlock))
             entry = Entry(number: UInt32(clamping: database.lastRow), lastBlock: lastBlock)
         }
-        if known.count >= Self.knownMax { known = [:] }
-        known[key] = entry
+        if known[place].count >= Self.knownMax { known[place] = [:] }
+        known[place][text] = entry
         return entry?.number ?? 0
     }
 }

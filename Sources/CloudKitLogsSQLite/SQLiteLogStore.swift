@@ -28,12 +28,15 @@ package final class SQLiteLogStore: LogStore {
 
     /// A reason why an earlier file was set aside when the store was opened; nil when it was not.
     package let setAside: String?
+    /// Whether this process may set a damaged file aside.
+    private let ownsFile: Bool
 
     /// Opens the log for writing, and creates it where there is none.
     ///
     /// - Throws: `unavailable`.
     package init(path: String) throws(LogStoreError) {
         self.path = path
+        ownsFile = true
         var reason: String?
         var file: LogFileWriter
         do throws(LogStoreError) {
@@ -48,11 +51,22 @@ package final class SQLiteLogStore: LogStore {
         setAside = reason
     }
 
+    /// Opens a log for entries of a process that is not the cloud, which may run and write as well; creates it where there is none.
+    ///
+    /// - Throws: `damaged` for a file that is no log: setting it aside is for the cloud. `busy`, `unavailable`.
+    package init(appendingTo path: String) throws(LogStoreError) {
+        self.path = path
+        ownsFile = false
+        writer = Mutex(try LogFileWriter(path: path, checkpoints: false))
+        setAside = nil
+    }
+
     /// Opens a log that another process writes, or that none does.
     ///
     /// - Throws: `missing`, `damaged`, `unavailable`.
     package init(reading path: String) throws(LogStoreError) {
         self.path = path
+        ownsFile = false
         writer = Mutex(nil)
         setAside = nil
         _ = try LogFileReader(path: path)
@@ -93,7 +107,7 @@ package final class SQLiteLogStore: LogStore {
                     // Checked above.
                     return try body(&file!)
                 } catch {
-                    if error.code == .damaged {
+                    if error.code == .damaged, ownsFile {
                         try Self.moveAway(path)
                         file = try LogFileWriter(path: path)
                         generation.add(1, ordering: .relaxed)
@@ -136,10 +150,10 @@ package final class SQLiteLogStore: LogStore {
 
     /// Returns measurements of a name, in the order of their times.
     package func measurements(
-        _ name: MeasurementName, from: Int64, to: Int64, resolution: TelemetryResolution
+        _ name: MeasurementName, of place: MeasuredPlace? = nil, from: Int64, to: Int64, resolution: TelemetryResolution
     ) async throws(LogStoreError) -> [Measurement] {
         try await read { (file) throws(LogStoreError) in
-            try file.measurements(name, from: from, to: to, resolution: resolution)
+            try file.measurements(name, of: place, from: from, to: to, resolution: resolution)
         }
     }
 

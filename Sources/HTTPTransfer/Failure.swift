@@ -63,7 +63,15 @@ extension HTTPClient.Failure {
             case (_, .begun): .connectionLost
             case (_, .written): .answerLost
             }
-        self.init(kind, reason: String(cString: curl_easy_strerror(code)))
+        if code == CURLE_SSL_CACERT_BADFILE {
+            self.init(
+                kind,
+                reason:
+                    "The file of trusted certificates cannot be used: it is missing, or holds none in PEM form (CLOUDKIT_CA_FILE)"
+            )
+        } else {
+            self.init(kind, reason: String(cString: curl_easy_strerror(code)))
+        }
     }
 
     /// Nothing moved for as long as the request allows.

@@ -1,3 +1,11 @@
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// Sends HTTP requests with libcurl.
 ///
 /// Connections are kept and used again, HTTP/2 is spoken where the server offers it, certificates are always verified with the
@@ -5,8 +13,14 @@
 /// usual environment variables (`https_proxy`, `no_proxy`…), but never for this machine's own addresses. Whatever the other
 /// side does, the worst that comes of it is a `Failure`.
 package final class HTTPClient: Sendable {
-    /// One for the process, so that everything in it shares connections.
-    package static let shared = HTTPClient()
+    /// One for the process, so that everything in it shares connections. It trusts the certificates of the file that
+    /// `CLOUDKIT_CA_FILE` names instead of the system's.
+    package static let shared = HTTPClient(authoritiesFile: namedAuthoritiesFile)
+
+    /// The file of the environment variable `CLOUDKIT_CA_FILE`; nil: not set, or empty.
+    package static var namedAuthoritiesFile: String? {
+        getenv("CLOUDKIT_CA_FILE").map { String(cString: $0) }.flatMap { $0.isEmpty ? nil : $0 }
+    }
 
     /// Requests that are under way at one origin at a time, long polls apart, unless a client says otherwise; others wait their
     /// turn.

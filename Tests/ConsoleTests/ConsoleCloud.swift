@@ -1,5 +1,6 @@
 import CloudKitAccounts
 import CloudKitHTTP
+import CloudKitLogs
 import CloudKitModel
 import CloudKitServer
 import Console
@@ -25,9 +26,14 @@ struct ConsoleCloud: Sendable {
     var accounts: AccountStore { cloud.accountStore }
 
     /// Runs a cloud while `body` lasts.
+    ///
+    /// - Parameters:
+    ///   - requests: The log that the Console shows.
+    ///   - requestLog: Takes the reports of requests and orders.
     static func run(
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
-        clock: SetClock = SetClock(), _ body: @Sendable @escaping (ConsoleCloud) async throws -> Void
+        clock: SetClock = SetClock(), requests: MemoryLogStore? = nil, requestLog: LogBuffer? = nil,
+        _ body: @Sendable @escaping (ConsoleCloud) async throws -> Void
     ) async throws {
         let environment = ServerEnvironment(secret: [UInt8](repeating: 7, count: 32), now: { clock.now })
         var limits = Limits()
@@ -38,7 +44,8 @@ struct ConsoleCloud: Sendable {
         let log = LogLines()
         let application = CloudApplication(
             cloud: cloud, configuration: configuration, logger: Logger(label: "test") { _ in log.handler },
-            cacheLifetime: 0, rounds: 1, sites: [Console()])
+            cacheLifetime: 0, rounds: 1, log: requestLog,
+            sites: [Console(logs: requests.map { ConsoleLogs(store: $0, alerts: NoAlerts()) })])
         let (ports, port) = AsyncStream.makeStream(of: Int.self)
         let service = try application.service(listening: { port.yield($0) })
         var services = ServiceGroupConfiguration(
@@ -113,6 +120,13 @@ struct ConsoleCloud: Sendable {
     static func path(_ rest: String, in container: ContainerID = container) -> String {
         "/console/containers/\(container.name)/development\(rest.isEmpty ? "" : "/\(rest)")"
     }
+}
+
+/// No rules for alerts.
+private struct NoAlerts: AlertStore {
+    func rules() -> AlertRuleList { AlertRuleList(rules: []) }
+    func write(_ list: AlertRuleList) {}
+    func episodes() -> AlertEpisodes { AlertEpisodes() }
 }
 
 /// A browser that keeps cookies, and follows nothing by itself.

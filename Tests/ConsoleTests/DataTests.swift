@@ -1,4 +1,5 @@
 import CloudKitAccounts
+import CloudKitLogs
 import CloudKitModel
 import CloudKitSchema
 import CloudKitServer
@@ -79,6 +80,77 @@ import Testing
             #expect(answer.status == 200)
             #expect(answer.text.contains("role=\"alert\""))
             #expect(answer.content.contains(reason))
+        }
+    }
+
+    @Test func `a private database is found by its user's address, without the address in a link`() async throws {
+        try await ConsoleCloud.run { cloud in
+            let ada = try await cloud.user("ada@example.com")
+            try await cloud.makeZone("Notes", of: ada)
+            _ = try await cloud.user("zoe@example.com", in: ConsoleCloud.otherContainer)
+            let browser = try await cloud.signedIn(container: ConsoleCloud.container)
+            for page in ["data", "zones"] {
+                let path = ConsoleCloud.path(page)
+                for person in [" Ada@example.com ", ada.recordName] {
+                    let found = try await browser.post(path, [("form", "person"), ("person", person)])
+                    #expect(found.status == 303)
+                    #expect(found.headers["location"]?.contains("user=\(ada.recordName)") == true)
+                    #expect(found.headers["location"]?.contains("example.com/") == false)
+                }
+                // Who has an account, but not here, and who has none at all, look the same.
+                for person in ["zoe@example.com", "nobody@example.com"] {
+                    let answer = try await browser.post(path, [("form", "person"), ("person", person)])
+                    #expect(answer.status == 400)
+                    #expect(answer.content.contains("No user of this container has this address"))
+                }
+                #expect(try await browser.post(path, [("form", "person"), ("person", "")]).status == 400)
+            }
+            let zoe = try #require(try await cloud.accounts.accounts.account(email: "zoe@example.com"))
+            #expect(try await cloud.accounts.userNames.knownName(of: zoe.id, in: ConsoleCloud.container) == nil)
+        }
+    }
+
+    @Test func `the page of a record has the requests and orders that named it`() async throws {
+        let requests = MemoryLogStore()
+        let buffer = LogBuffer()
+        try await ConsoleCloud.run(requests: requests, requestLog: buffer) { cloud in
+            let ada = try await cloud.user("ada@example.com")
+            try await cloud.makeZone("Notes", of: ada)
+            try await cloud.save("settings", "Note", zone: "Notes", user: ada)
+            let pseudonyms = cloud.cloud.serverEnvironment.recordPseudonyms
+            func entry(_ operation: String, owner: String, at time: Int64) -> LogEntry {
+                var entry = LogEntry(
+                    id: LogID(milliseconds: time, random: (1, UInt64(time))), kind: .request, operation: operation)
+                entry.container = ConsoleCloud.container.name
+                entry.environment = "development"
+                entry.user = ada.recordName
+                entry.setRecords([pseudonyms.pseudonym(of: "settings", zone: "Notes", owner: owner)])
+                return entry
+            }
+            let now = cloud.clock.now
+            requests.append(
+                [
+                    entry("changes/before", owner: ada.recordName, at: now - 86_400_000),
+                    entry("records/modify", owner: ada.recordName, at: now),
+                    entry("records/lookup", owner: "_ben", at: now),
+                ], telemetry: [])
+            let browser = try await cloud.signedIn(container: ConsoleCloud.container)
+            let path = ConsoleCloud.path("data/record?user=\(ada.recordName)&zone=Notes&name=settings")
+            let page = try await browser.get(path)
+            #expect(page.status == 200 && page.text.contains("records/modify"))
+            #expect(!page.text.contains("records/lookup") && !page.text.contains("changes/before"))
+            // An order of an operator names its record, too.
+            try await cloud.save("city")
+            let outline = try await browser.get(ConsoleCloud.path("data/edit?name=city"))
+            _ = buffer.take()
+            let changed = try await browser.post(
+                ConsoleCloud.path("data/edit"),
+                [("name", "city"), ("type", "City")] + outline.hidden("tag").map { ("tag", $0) })
+            #expect(changed.status == 303 || changed.status == 200)
+            requests.append(buffer.take().entries, telemetry: [])
+            let city = try await browser.get(ConsoleCloud.path("data/record?name=city"))
+            #expect(city.text.contains("data/save"))
+            #expect(requests.all.filter { $0.operation == "site" }.allSatisfy { $0.kind == .operatorAction })
         }
     }
 

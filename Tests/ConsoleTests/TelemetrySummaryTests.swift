@@ -30,19 +30,31 @@ struct TelemetrySummaryTests {
         let summary = TelemetrySummary(
             [
                 point(starts[3], 5), point(starts[3], 2, code: "conflict"), point(starts[9], 1, code: "throttled"),
-                point(starts[9], 4, kind: .push),
+                point(starts[9], 4, kind: .push), point(starts[9], 3, kind: .operatorAction, code: "accessDenied"),
             ], starts: starts)
         #expect(summary.requests.count == 8 && summary.failed == 3)
         #expect(summary.codes == ["conflict": 2, "throttled": 1])
         #expect(summary.operations["records/modify"]?.count == 8)
         #expect(summary.groups["Import"]?.count == 8 && summary.containers["iCloud.a"]?.count == 8)
+        #expect(summary.orders.count == 3)
         let charts = summary.charts(.hour)
+        let orders = try #require(charts.first { $0.title == "Operators' orders" })
+        #expect(orders.series[0].values[9] == 3)
         let requests = try #require(charts.first { $0.title == "Requests" })
         #expect(requests.series[0].values[3] == 7 && requests.series[0].values[9] == 1)
         let errors = try #require(charts.first { $0.title.hasPrefix("Errors") })
         #expect(errors.series.map { $0.values[3] } == [2, 2, 0])
         let pushes = try #require(charts.first { $0.title == "Notifications" })
         #expect(pushes.series.map { $0.values[9] } == [0, 8, 0])
+    }
+
+    @Test func `an interval without a measurement has the last one before it`() {
+        let starts: [Int64] = [0, 60_000, 120_000, 180_000]
+        let values = [(-5, 1), (60_000, 2), (119_999, 3)].map {
+            Measurement(time: Int64($0.0), name: .publicBytes, value: Int64($0.1))
+        }
+        #expect(TelemetryPage.carried(values, starts, .minute) == [1, 3, 3, 3])
+        #expect(TelemetryPage.carried([], starts, .minute) == [0, 0, 0, 0])
     }
 
     @Test func `a chart is an image with a name, and has a table of its values`() {

@@ -19,6 +19,16 @@ package struct StatedVersion: Hashable, Sendable {
             holdsValues: !statement.values.isEmpty)
     }
 
+    /// The version of a share without sealed values of its own: statements are ordered by epoch, then by number.
+    init(_ statement: SealedShareStatement) {
+        self.init(
+            number: UInt64(min(statement.epoch, Self.partMax)) << 24 | min(statement.counter, UInt64(Self.partMax)),
+            tag: statement.bytes.suffix(16).prefix(3).reduce(0) { $0 << 8 | UInt32($1) } & 0x7F_FFFF,
+            holdsValues: false)
+    }
+
+    private static let partMax: UInt32 = 0xFF_FFFF
+
     init(number: UInt64, tag: UInt32, holdsValues: Bool) {
         self.number = number
         self.tag = tag

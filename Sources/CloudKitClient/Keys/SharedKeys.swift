@@ -138,6 +138,15 @@ struct SharedKeys: Sendable {
         }.sorted()
     }
 
+    /// Returns the version of a share that its verified statement gives it; nil for other records, and where the statement that the record
+    /// carries was not verified.
+    func statedVersion(ofShare record: Record) -> StatedVersion? {
+        guard let bytes = record.sharing?.newestKeys?.statement, let held = statements[record.id.recordName],
+            held.sealed.bytes == bytes
+        else { return nil }
+        return StatedVersion(held.sealed)
+    }
+
     /// Distrusts a share that came with keys of an earlier epoch than one that was seen.
     mutating func noteRollback(of record: Record, seen: UInt32) {
         guard let epoch = record.sharing?.keys?.epoch else { return }

@@ -193,7 +193,11 @@ private struct RecordOpener {
         {
             return OpenedRecord(record, values: .failure(CallFailure(refusal, record: record.id.recordName)))
         }
-        guard record.isSealed || record.isStated else { return OpenedRecord(record) }
+        guard record.isSealed || record.isStated else {
+            var opened = OpenedRecord(record)
+            opened.version = keys[record.id.zoneID]?.shared.statedVersion(ofShare: record)
+            return opened
+        }
         switch fields(of: record, wanted: wanted) {
         case .success(let (values, secrets, version)):
             var opened = OpenedRecord(record, values: .success(values), assetSecrets: secrets)

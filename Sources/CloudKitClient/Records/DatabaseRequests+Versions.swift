@@ -20,7 +20,9 @@ extension DatabaseRequests {
             guard let salt = keys[zone]?.salt ?? connection.keys.salt(of: zone) else { continue }
             let failures = connection.keys.versions.see(seen, in: salt, since: versionsMark)
             if failures.isEmpty { continue }
-            for index in records.indices where records[index].record.id.zoneID == zone {
+            // Statements of shares are compared with earlier ones when they are opened.
+            for index in records.indices
+            where records[index].record.id.zoneID == zone && records[index].record.sharing == nil {
                 let name = records[index].record.id.recordName
                 guard let failure = failures[name] else { continue }
                 // A statement whose key could not be fetched is no sign of a cloud that changed data.

@@ -92,7 +92,8 @@ extension DatabaseRequests {
             let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }
             for (record, opened) in zip(records, await opened(records, desiredKeys: [])) {
                 let isOpened = if case .success = opened.values { true } else { false }
-                let isReadable = isOpened && (opened.version != nil || !record.isStated)
+                let hasStatement = record.isStated || record.sharing?.newestKeys?.statement != nil
+                let isReadable = isOpened && (opened.version != nil || !hasStatement)
                 evidence.add(record, version: opened.version, isReadable: isReadable, in: salt)
             }
             for name in deleted { evidence.add(deleted: name, in: salt) }

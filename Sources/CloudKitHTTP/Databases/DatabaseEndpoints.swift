@@ -24,7 +24,7 @@ struct DatabaseEndpoints {
 
     func modifyRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try ModifyRecordsRequest(wire: call.body, limits: call.limits)
-        call.subject.zone = request.zoneID.zoneName
+        call.subject.set(zone: request.zoneID, recordNames: request.operations.lazy.compactMap(\.change.recordName))
         call.subject.recordType = request.operations.first?.change.recordType
         return try await bounded(.saves(of: call.body.count), for: call) {
             let outcomes = try await ModifyRecords(cloud).run(request, in: call.database, by: call.caller)
@@ -38,7 +38,7 @@ struct DatabaseEndpoints {
 
     func lookupRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
         let request = try LookupRecordsRequest(wire: call.body, limits: call.limits)
-        call.subject.zone = request.zoneID.zoneName
+        call.subject.set(zone: request.zoneID, recordNames: request.records.lazy.map(\.recordName))
         return try await bounded(.records(request.records.count, cloud.limits), for: call) {
             let outcomes = try await LookupRecords(cloud).run(request, in: call.database, by: call.caller)
             call.subject.add(outcomes)

@@ -47,6 +47,10 @@ struct HealthCheck {
         if let storage, !storage.isWritable {
             failures.append(#"{"check":"writing","status":"failed","reason":"the data folder cannot be written to"}"#)
         }
+        if let backup = storage?.backup, backup.isLate(at: cloud.serverEnvironment.now()) {
+            let age = backup.age(at: cloud.serverEnvironment.now())
+            failures.append(#"{"check":"backup","status":"failed","reason":"the backup is late","ageSeconds":\#(age)}"#)
+        }
         if let storage, storage.freeBytes < StorageStatus.freeBytesMin {
             failures.append(#"{"check":"disk","status":"failed","freeBytes":\#(storage.freeBytes)}"#)
         }
@@ -60,6 +64,7 @@ extension StorageStatus {
         var keys = #","writing":"\#(isWritable ? "ok" : "failing")","storeBytes":\#(storeBytes)"#
         keys += #","freeBytes":\#(freeBytes)"#
         if let accounts { keys += #","accounts":\#(accounts)"# }
+        if let time = backup?.lastTime { keys += #","lastBackup":\#(time)"# }
         return keys + #","version":"\#(BuildVersion.text)""#
     }
 }

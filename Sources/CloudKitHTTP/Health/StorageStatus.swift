@@ -10,6 +10,8 @@ package struct StorageStatus: Hashable, Sendable {
     package var isWritable: Bool
     /// The number of accounts; nil where it could not be read.
     package var accounts: Int?
+    /// The state of the scheduled backups; nil without a schedule.
+    package var backup: BackupStatus?
 
     /// The free bytes below which a cloud is not well: the write-ahead log and the next large asset need space.
     package static let freeBytesMin: Int64 = 256 << 20

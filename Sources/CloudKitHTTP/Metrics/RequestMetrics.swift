@@ -29,6 +29,12 @@ package final class RequestMetrics: Sendable {
     private let diskFreeBytes: Meter
     private let storeWritable: Meter
     private let accounts: Meter
+    private let backupAge: Meter
+    private let backupSeconds: Meter
+    private let backupBytes: Meter
+    private let backupBytesAdded: Counter
+    private let backupsTaken: Counter
+    private let backupsFailed: Counter
     private let logDropped: Counter
     private let logFailed: Counter
     let notifications: NotificationCounters
@@ -77,6 +83,14 @@ package final class RequestMetrics: Sendable {
         diskFreeBytes = Meter(label: "welkin_disk_free_bytes", factory: factory)
         storeWritable = Meter(label: "welkin_store_writable", factory: factory)
         accounts = Meter(label: "welkin_accounts", factory: factory)
+        backupAge = Meter(label: "welkin_backup_age_seconds", factory: factory)
+        backupSeconds = Meter(label: "welkin_backup_duration_seconds", factory: factory)
+        backupBytes = Meter(label: "welkin_backup_bytes", factory: factory)
+        backupBytesAdded = Counter(label: "welkin_backup_added_bytes_total", factory: factory)
+        backupsTaken = Counter(
+            label: "welkin_backups_total", dimensions: [("outcome", "done")], factory: factory)
+        backupsFailed = Counter(
+            label: "welkin_backups_total", dimensions: [("outcome", "failed")], factory: factory)
         logDropped = Counter(label: "welkin_log_entries_dropped_total", factory: factory)
         logFailed = Counter(label: "welkin_log_entries_failed_total", factory: factory)
         Meter(label: "welkin_build_info", dimensions: [("version", BuildVersion.text)], factory: factory).set(1)
@@ -87,7 +101,7 @@ package final class RequestMetrics: Sendable {
     func record(_ report: RequestReport) {
         let outcome = metrics(of: Outcome(endpoint: report.endpoint, status: report.status))
         outcome.count.increment()
-        outcome.duration.recordNanoseconds(Int64(report.milliseconds * 1_000_000))
+        outcome.duration.recordNanoseconds(report.duration.nanoseconds)
         bytesIn.increment(by: report.bytesIn)
         bytesOut.increment(by: report.bytesOut)
         items.increment(by: report.itemsIn)
@@ -132,6 +146,22 @@ package final class RequestMetrics: Sendable {
         storeWritable.set(status.isWritable ? 1 : 0)
         if let count = status.accounts { accounts.set(count) }
     }
+
+    /// Shows the state of the scheduled backups.
+    package func measured(_ status: BackupStatus, now: Int64) {
+        backupAge.set(status.age(at: now))
+        backupSeconds.set(Double(status.duration) / 1000)
+        backupBytes.set(status.bytes)
+    }
+
+    /// Counts a scheduled backup.
+    package func backupTaken(bytesAdded: Int64) {
+        backupsTaken.increment()
+        backupBytesAdded.increment(by: bytesAdded)
+    }
+
+    /// Counts a scheduled backup that failed.
+    package func backupFailed() { backupsFailed.increment() }
 
     /// Counts entries of the log that came faster than they could be written.
     package func logEntriesDropped(_ count: Int) { logDropped.increment(by: count) }
@@ -196,6 +226,17 @@ package final class RequestMetrics: Sendable {
             MetricFamily(
                 name: "welkin_store_writable", kind: .gauge, help: "1 if a file could be written beside the store."),
             MetricFamily(name: "welkin_accounts", kind: .gauge, help: "Accounts."),
+            MetricFamily(
+                name: "welkin_backup_age_seconds", kind: .gauge,
+                help: "Age of the newest scheduled backup; without one, of the schedule."),
+            MetricFamily(
+                name: "welkin_backup_duration_seconds", kind: .gauge, help: "Time that the newest backup took."),
+            MetricFamily(
+                name: "welkin_backup_bytes", kind: .gauge,
+                help: "Bytes of the store and the files in the newest backup."),
+            MetricFamily(
+                name: "welkin_backup_added_bytes_total", kind: .counter, help: "Bytes that backups have written."),
+            MetricFamily(name: "welkin_backups_total", kind: .counter, help: "Scheduled backups, by outcome."),
             MetricFamily(
                 name: "welkin_log_entries_dropped_total", kind: .counter,
                 help: "Entries of the log that came faster than they could be written."),

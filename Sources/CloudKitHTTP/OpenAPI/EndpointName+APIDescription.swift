@@ -707,6 +707,7 @@ extension EndpointName {
 
     private static let healthBody = JSONSchema.answer([
         "status": .string(choices: ["ok", "degraded", "failing"]), "store?": .text, "details?": .list(.map(.any)),
-        "writing?": .text, "storeBytes?": .integer, "freeBytes?": .integer, "accounts?": .integer, "version?": .text,
+        "writing?": .text, "storeBytes?": .integer, "freeBytes?": .integer, "accounts?": .integer, "lastBackup?": .time,
+        "version?": .text,
     ])
 }

@@ -26,9 +26,10 @@ package struct OperatorLog: Sendable {
     ///   - operatorID: The id of the operator's token or account.
     ///   - place: The container and environment; nil for an order to the whole cloud.
     ///   - details: Identifiers that the order concerns; no secrets and no field values.
+    ///   - records: The pseudonyms of the records that the order names.
     package func report<Value>(
         _ order: String, by operatorID: String, in place: ContainerPath?, details: [String: String] = [:],
-        _ body: () async throws -> Value
+        records: [UInt64] = [], _ body: () async throws -> Value
     ) async throws -> Value {
         var metadata: Logger.Metadata = details.mapValues { .string($0) }
         metadata["order"] = .string(order)
@@ -38,6 +39,7 @@ package struct OperatorLog: Sendable {
         var entry = LogEntry(id: LogID(milliseconds: now()), kind: .operatorAction, operation: order)
         entry.container = place?.container.name
         entry.environment = place?.environment.rawValue
+        entry.setRecords(records)
         entry.details = LogDetails(attributes: details.merging(["operator": operatorID]) { $1 })
         do {
             let value = try await body()

@@ -20,8 +20,12 @@ struct OperationLabels: Hashable {
     }
 
     /// Returns a text short and printable: it comes from outside and ends up in a log.
-    private static func label(_ text: String?) -> String? {
+    static func label(_ text: String?) -> String? {
         guard let text, !text.isEmpty else { return nil }
+        // Most are identifiers.
+        if text.utf8.count <= 100, text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "%") }) {
+            return text
+        }
         let decoded = String(percentEncoded: text.utf8) ?? text
         return String(
             String.UnicodeScalarView(decoded.unicodeScalars.prefix(100).map { $0.properties.isPrintable ? $0 : "?" }))

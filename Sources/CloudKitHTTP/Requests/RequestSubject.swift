@@ -4,15 +4,62 @@ import CloudKitModel
 /// What a request is about and what of it failed, as its handling finds it out, for the log: names of zones, types and failed items,
 /// never values of fields.
 final class RequestSubject {
-    var zone: String?
-    var recordType: String?
-    /// The user, where the request's admission does not name one.
-    var user: String?
-    /// A Boolean value that indicates whether a fault that an operator ordered refused the request.
-    var isFault = false
-    /// Named values of an operator's order.
-    var attributes: [String: String] = [:]
-    private(set) var failures: [LogFailure] = []
+    /// What was found out so far.
+    private(set) var content = Content()
+
+    /// What a request is about.
+    struct Content: Sendable {
+        var zone: String?
+        /// The owner of the zone; nil for the user.
+        var zoneOwner: String?
+        var recordType: String?
+        /// The names of the records that the request names, for their pseudonyms.
+        var recordNames: [String] = []
+        /// The user, where the request's admission does not name one.
+        var user: String?
+        /// A Boolean value that indicates whether a fault that an operator ordered refused the request.
+        var isFault = false
+        /// Named values of an operator's order.
+        var attributes: [String: String] = [:]
+        var failures: [LogFailure] = []
+    }
+
+    var zone: String? {
+        get { content.zone }
+        set { content.zone = newValue }
+    }
+
+    var recordType: String? {
+        get { content.recordType }
+        set { content.recordType = newValue }
+    }
+
+    var user: String? {
+        get { content.user }
+        set { content.user = newValue }
+    }
+
+    var isFault: Bool {
+        get { content.isFault }
+        set { content.isFault = newValue }
+    }
+
+    var attributes: [String: String] {
+        get { content.attributes }
+        _modify { yield &content.attributes }
+    }
+
+    private var failures: [LogFailure] {
+        get { content.failures }
+        _modify { yield &content.failures }
+    }
+
+    /// Sets the zone and the names of the records that the request names.
+    func set(zone: ZoneID, recordNames: some Sequence<String>) {
+        content.zone = zone.zoneName
+        content.zoneOwner = zone.owner == .caller ? nil : zone.owner.recordName
+        content.recordNames = Array(recordNames)
+    }
 
     /// Adds the failure of the request as a whole.
     func add(_ failure: RequestFailure) { failures.insert(LogFailure(failure, recordType: recordType), at: 0) }

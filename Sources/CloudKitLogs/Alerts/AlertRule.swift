@@ -20,6 +20,8 @@ package struct AlertRule: Hashable, Sendable, Codable {
         case storeMegabytes
         /// 1 if a file can be written beside the store, else 0.
         case writable
+        /// The age of the newest scheduled backup, in minutes.
+        case backupAgeMinutes
     }
 
     /// The name, by which rules are told apart.
@@ -94,6 +96,7 @@ package struct AlertRule: Hashable, Sendable, Codable {
         case .freeMegabytes: return disk.map { Double($0.freeBytes) / 1_000_000 }
         case .storeMegabytes: return disk.map { Double($0.storeBytes) / 1_000_000 }
         case .writable: return disk.map { $0.isWritable ? 1 : 0 }
+        case .backupAgeMinutes: return disk?.backupAge.map { Double($0) / 60 }
         default: break
         }
         var all = TelemetryCounts()
@@ -109,12 +112,14 @@ package struct AlertRule: Hashable, Sendable, Codable {
         case .throttles: return Double(all.throttled)
         case .latency99: return all.latencies.percentile(0.99) ?? 0
         case .pushesDropped: return Double(all.itemsFailed)
-        case .freeMegabytes, .storeMegabytes, .writable: return nil
+        case .freeMegabytes, .storeMegabytes, .writable, .backupAgeMinutes: return nil
         }
     }
 
     private func concerns(_ key: TelemetryKey) -> Bool {
-        (key.kind == .push) == (measure == .pushesDropped) && (container == nil || key.container == container)
+        // Operators' orders are no requests of apps.
+        key.kind != .operatorAction && (key.kind == .push) == (measure == .pushesDropped)
+            && (container == nil || key.container == container)
             && (environment == nil || key.environment == environment)
             && (operation == nil || key.operation == operation)
             && (groupName == nil || key.groupName == groupName)
@@ -136,9 +141,12 @@ package struct AlertDisk: Hashable, Sendable {
     package var storeBytes: Int64
     /// A Boolean value that indicates whether a file could be written.
     package var isWritable: Bool
+    /// The age of the newest scheduled backup in seconds; nil without a schedule.
+    package var backupAge: Int64?
 
     /// Creates a state.
-    package init(freeBytes: Int64, storeBytes: Int64, isWritable: Bool) {
+    package init(freeBytes: Int64, storeBytes: Int64, isWritable: Bool, backupAge: Int64? = nil) {
+        self.backupAge = backupAge
         self.freeBytes = freeBytes
         self.storeBytes = storeBytes
         self.isWritable = isWritable

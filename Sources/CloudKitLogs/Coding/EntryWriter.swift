@@ -11,6 +11,7 @@ package struct EntryWriter {
 
     /// Appends a number, seven bits a byte; a negative one as zero.
     package mutating func write(_ number: Int) {
+        if number >= 0, number < 0x80 { return bytes.append(UInt8(truncatingIfNeeded: number)) }
         var rest = UInt64(max(number, 0))
         while rest >= 0x80 {
             bytes.append(UInt8(truncatingIfNeeded: rest) | 0x80)
@@ -26,12 +27,22 @@ package struct EntryWriter {
 
     /// Appends a text and its length.
     package mutating func write(_ text: String) {
-        var text = text
-        text.withUTF8 { utf8 in
+        let isWritten: Void? = text.utf8.withContiguousStorageIfAvailable { utf8 in
             write(utf8.count)
             bytes.append(contentsOf: utf8)
         }
+        guard isWritten == nil else { return }
+        write(text.utf8.count)
+        bytes.append(contentsOf: text.utf8)
     }
+
+    /// Appends a text and its length, or nothing for none.
+    package mutating func write(ifPresent text: String?) {
+        if let text { write(text) }
+    }
+
+    /// Makes room for so many bytes.
+    package mutating func reserve(_ count: Int) { bytes.reserveCapacity(bytes.count + count) }
 }
 
 /// Reads what a `EntryWriter` has written; bytes that are not of that form are an error and nothing else.

@@ -15,10 +15,51 @@ extension LogEntry {
         static let groupName = Parts(rawValue: 1 << 10)
         static let code = Parts(rawValue: 1 << 11)
         static let details = Parts(rawValue: 1 << 12)
+        static let records = Parts(rawValue: 1 << 13)
     }
 
     /// Writes the entry.
     package func write(to writer: inout EntryWriter) {
+        writer.write(Int(parts.rawValue))
+        writer.write(id.high)
+        writer.write(id.low)
+        writer.write(byte: kind.rawValue)
+        writer.write(operation)
+        // One by one: an array of them costs more than writing them.
+        writer.write(ifPresent: container)
+        writer.write(ifPresent: environment)
+        writer.write(ifPresent: database)
+        writer.write(ifPresent: user)
+        writer.write(ifPresent: device)
+        writer.write(ifPresent: zone)
+        writer.write(ifPresent: recordType)
+        writer.write(ifPresent: client)
+        writer.write(ifPresent: groupName)
+        writer.write(ifPresent: code)
+        if let operationID {
+            writer.write(operationID.high)
+            writer.write(operationID.low)
+        }
+        if let group {
+            writer.write(group.high)
+            writer.write(group.low)
+        }
+        writer.write(status)
+        writer.write(microseconds)
+        writer.write(bytesIn)
+        writer.write(bytesOut)
+        writer.write(itemsIn)
+        writer.write(itemsOut)
+        writer.write(itemsFailed)
+        writer.write(retryAfter)
+        details?.write(to: &writer)
+        if !records.isEmpty {
+            writer.write(records.count)
+            for record in records { writer.write(record) }
+        }
+    }
+
+    private var parts: Parts {
         var parts: Parts = []
         if container != nil { parts.insert(.container) }
         if environment != nil { parts.insert(.environment) }
@@ -33,24 +74,8 @@ extension LogEntry {
         if groupName != nil { parts.insert(.groupName) }
         if code != nil { parts.insert(.code) }
         if details != nil { parts.insert(.details) }
-        writer.write(Int(parts.rawValue))
-        writer.write(id.high)
-        writer.write(id.low)
-        writer.write(byte: kind.rawValue)
-        writer.write(operation)
-        for text in [container, environment, database, user, device, zone, recordType, client, groupName, code] {
-            if let text { writer.write(text) }
-        }
-        for id in [operationID, group] {
-            if let id {
-                writer.write(id.high)
-                writer.write(id.low)
-            }
-        }
-        for number in [status, microseconds, bytesIn, bytesOut, itemsIn, itemsOut, itemsFailed, retryAfter] {
-            writer.write(number)
-        }
-        details?.write(to: &writer)
+        if !records.isEmpty { parts.insert(.records) }
+        return parts
     }
 
     /// Reads an entry.
@@ -83,6 +108,11 @@ extension LogEntry {
         itemsFailed = try reader.number()
         retryAfter = try reader.number()
         if parts.contains(.details) { details = try LogDetails(&reader) }
+        if parts.contains(.records) {
+            var pseudonyms: [UInt64] = []
+            for _ in 0..<(try reader.number()) { pseudonyms.append(try reader.fixed()) }
+            setRecords(pseudonyms)
+        }
     }
 }
 

@@ -82,12 +82,29 @@ package struct LogEntry: Hashable, Sendable {
     package var retryAfter = 0
     /// The failures and what else only some entries have; nil for none.
     package var details: LogDetails?
+    /// The pseudonyms of the records that the request named, in their order as numbers, each once.
+    package private(set) var records: [UInt64] = []
+
+    /// Records of which an entry keeps the pseudonym: as many as a request may name.
+    package static let recordsMax = 400
 
     /// Creates an entry with nothing but its place in the log.
     package init(id: LogID, kind: Kind, operation: String) {
         self.id = id
         self.kind = kind
         self.operation = operation
+    }
+
+    /// Sets the pseudonyms of the records that the request named.
+    package mutating func setRecords(_ pseudonyms: [UInt64]) {
+        records = Array(pseudonyms.prefix(Self.recordsMax))
+        guard records.count > 1 else { return }
+        records.sort()
+        var last: UInt64?
+        records.removeAll { record in
+            defer { last = record }
+            return record == last
+        }
     }
 
     /// Milliseconds since 1970.

@@ -40,6 +40,8 @@ package struct LogFilter: Hashable, Sendable {
     package var idPrefix: String?
     /// The name of an item that failed.
     package var item: String?
+    /// The pseudonym of a record that the request named (`RecordPseudonyms`).
+    package var record: UInt64?
     /// A part of the operation, the container, the zone, the record type, the code, the group's name or the reason, in any case.
     package var text: String?
 
@@ -74,6 +76,7 @@ package struct LogFilter: Hashable, Sendable {
         if let item {
             guard entry.details?.failures.contains(where: { $0.item == item }) == true else { return false }
         }
+        if let record, !entry.records.contains(record) { return false }
         if let text {
             let folded = Self.folded(text)
             let texts = [

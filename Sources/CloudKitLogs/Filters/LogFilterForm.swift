@@ -14,6 +14,7 @@ package struct LogFilterForm: Hashable, Sendable {
         case slowerThan = "slower-than"
         case id
         case item = "record"
+        case named
         case text
     }
 
@@ -84,6 +85,12 @@ package struct LogFilterForm: Hashable, Sendable {
             filter.idPrefix = prefix
         }
         filter.item = text(.item)
+        if let digits = text(.named) {
+            guard digits.utf8.count == 16, let record = UInt64(digits, radix: 16) else {
+                throw Problem(field: .named, description: "the pseudonym of a record has 16 hexadecimal digits")
+            }
+            filter.record = record
+        }
         filter.text = text(.text)
         return filter
     }

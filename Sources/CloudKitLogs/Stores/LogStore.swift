@@ -22,8 +22,10 @@ package protocol LogStore: Sendable {
     func telemetry(_ query: TelemetryQuery) async throws(LogStoreError) -> [TelemetryPoint]
 
     /// Returns measurements of a name, such as the free space of the disk, in the order of their times.
+    ///
+    /// - Parameter place: The container and environment; nil for the whole cloud.
     func measurements(
-        _ name: MeasurementName, from: Int64, to: Int64, resolution: TelemetryResolution
+        _ name: MeasurementName, of place: MeasuredPlace?, from: Int64, to: Int64, resolution: TelemetryResolution
     ) async throws(LogStoreError) -> [Measurement]
 
     /// Adds measurements.

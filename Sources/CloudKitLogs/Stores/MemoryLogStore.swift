@@ -71,10 +71,10 @@ package final class MemoryLogStore: LogStore {
 
     /// Returns measurements of a name.
     package func measurements(
-        _ name: MeasurementName, from: Int64, to: Int64, resolution: TelemetryResolution
+        _ name: MeasurementName, of place: MeasuredPlace? = nil, from: Int64, to: Int64, resolution: TelemetryResolution
     ) -> [Measurement] {
         state.withLock { state in
-            state.measurements.filter { $0.name == name && $0.time >= from && $0.time < to }
+            state.measurements.filter { $0.name == name && $0.place == place && $0.time >= from && $0.time < to }
         }
     }
 

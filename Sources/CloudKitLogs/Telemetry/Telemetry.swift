@@ -61,6 +61,12 @@ package struct TelemetryKey: Hashable, Sendable {
             groupName: entry.groupName, code: entry.code)
     }
 
+    /// Returns a Boolean value that indicates whether this is the key of an entry.
+    func isKey(of entry: LogEntry) -> Bool {
+        kind == entry.kind && operation == entry.operation && container == entry.container
+            && environment == entry.environment && code == entry.code && groupName == entry.groupName
+    }
+
     /// The key of requests whose own key is one too many for an interval.
     package static func other(_ entry: LogEntry) -> TelemetryKey {
         TelemetryKey(
@@ -191,6 +197,27 @@ package enum MeasurementName: String, Hashable, Sendable, CaseIterable {
     case logRows
     /// Bytes of the log.
     case logBytes
+    /// Stored bytes of a container's public records.
+    case publicBytes
+    /// Stored bytes of a container's private records.
+    case privateBytes
+
+    /// A Boolean value that indicates whether the value is that of one container and environment.
+    package var isOfContainer: Bool { self == .publicBytes || self == .privateBytes }
+}
+
+/// A container and environment whose measurements are kept.
+package struct MeasuredPlace: Hashable, Sendable {
+    /// The name of the container.
+    package var container: String
+    /// The environment.
+    package var environment: String
+
+    /// Creates a place.
+    package init(container: String, environment: String) {
+        self.container = container
+        self.environment = environment
+    }
 }
 
 /// A measured value.
@@ -199,13 +226,16 @@ package struct Measurement: Hashable, Sendable {
     package var time: Int64
     /// The name.
     package var name: MeasurementName
+    /// The container and environment; nil for the whole cloud.
+    package var place: MeasuredPlace?
     /// The value.
     package var value: Int64
 
     /// Creates a measurement.
-    package init(time: Int64, name: MeasurementName, value: Int64) {
+    package init(time: Int64, name: MeasurementName, of place: MeasuredPlace? = nil, value: Int64) {
         self.time = time
         self.name = name
+        self.place = place
         self.value = value
     }
 }

@@ -1,44 +1,62 @@
 import Synchronization
 
-/// Writes the entries of a buffer to a store, off the path of requests: each second, and at once where many wait.
+/// Writes what waits in a buffer, off the path of requests: lines five times a second, entries each second, and telemetry each tenth.
 package final class LogWriter: Sendable {
     /// An outcome that the operator's log reports.
     package enum Event: Hashable, Sendable {
-        /// Entries were dropped: they came faster than they could be written.
+        /// Reports were dropped: they came faster than they could be written.
         case dropped(Int)
         /// Entries could not be written and are lost.
         case failed(LogStoreError, entries: Int)
     }
 
     private let buffer: LogBuffer
-    private let store: any LogStore
+    private let store: (any LogStore)?
     private let retention: LogRetention
     private let now: @Sendable () -> Int64
+    private let writeLines: @Sendable ([ReportLine]) -> Void
     private let report: @Sendable (Event) -> Void
-    private let collector = Mutex(TelemetryCollector())
+    private let state = Mutex(State())
 
-    /// The pause between two batches.
-    package static let pause = Duration.seconds(1)
+    private struct State {
+        /// Entries that are not in the store yet, in the batches in which they will be written.
+        var batches: [[LogEntry]] = []
+        var collector = TelemetryCollector()
+
+        mutating func add(_ entry: LogEntry) {
+            collector.add(entry)
+            if batches.isEmpty || batches[batches.count - 1].count >= LogWriter.batchMax { batches.append([]) }
+            batches[batches.count - 1].append(entry)
+        }
+    }
+
+    /// The pause between two looks into the buffer.
+    package static let pause = Duration.milliseconds(200)
     /// Entries of one transaction.
     package static let batchMax = 1000
-    /// Pauses between two rounds of writing telemetry and of removing old entries.
-    private static let roundsBetweenPruning = 10
+    /// Looks into the buffer between two rounds of writing entries.
+    private static let looksBetweenWriting = 5
+    /// Looks between two rounds of writing telemetry and of removing old entries.
+    private static let looksBetweenPruning = 50
     /// Steps of one round of removing.
     private static let pruningStepsMax = 64
 
     /// Creates a writer.
     ///
     /// - Parameters:
+    ///   - store: Keeps the entries; nil where only lines are wanted.
     ///   - now: Milliseconds since 1970.
     ///   - report: Called with what the operator should know.
+    ///   - writeLines: Writes lines, in the order of their reports.
     package init(
-        buffer: LogBuffer, store: any LogStore, retention: LogRetention, now: @escaping @Sendable () -> Int64,
-        report: @escaping @Sendable (Event) -> Void
+        buffer: LogBuffer, store: (any LogStore)?, retention: LogRetention, now: @escaping @Sendable () -> Int64,
+        report: @escaping @Sendable (Event) -> Void, writeLines: @escaping @Sendable ([ReportLine]) -> Void = { _ in }
     ) {
         self.buffer = buffer
         self.store = store
         self.retention = retention
         self.now = now
+        self.writeLines = writeLines
         self.report = report
     }
 
@@ -46,13 +64,15 @@ package final class LogWriter: Sendable {
     ///
     /// - Parameter sleep: Waits, and throws when the task is cancelled.
     package func run(sleep: @Sendable (Duration) async throws -> Void) async {
-        var rounds = 0
+        var looks = 0
         while !Task.isCancelled {
             try? await sleep(Self.pause)
-            rounds += 1
-            let isTenth = rounds % Self.roundsBetweenPruning == 0
-            await write(withTelemetry: isTenth)
-            if isTenth { await prune() }
+            looks += 1
+            takeReports()
+            guard looks % Self.looksBetweenWriting == 0 else { continue }
+            let isPruning = looks % Self.looksBetweenPruning == 0
+            await writeEntries(withTelemetry: isPruning)
+            if isPruning { await prune() }
         }
         await write()
     }
@@ -62,26 +82,38 @@ package final class LogWriter: Sendable {
     /// - Parameter withTelemetry: Whether the counts are written, too. They cost several rows for each combination, however many
     ///   requests it counts.
     package func write(withTelemetry: Bool = true) async {
-        let (entries, dropped) = buffer.take()
-        if dropped > 0 { report(.dropped(dropped)) }
-        var rest = entries[...]
-        while !rest.isEmpty {
-            let batch = Array(rest.prefix(Self.batchMax))
-            rest = rest.dropFirst(batch.count)
-            collector.withLock { collector in
-                for entry in batch { collector.add(entry) }
+        takeReports()
+        await writeEntries(withTelemetry: withTelemetry)
+    }
+
+    /// Makes lines and entries of the reports that wait, and writes the lines.
+    private func takeReports() {
+        let content = buffer.take()
+        if content.dropped > 0 { report(.dropped(content.dropped)) }
+        guard !content.reports.isEmpty else { return }
+        var lines: [ReportLine] = []
+        lines.reserveCapacity(content.reports.count)
+        state.withLock { state in
+            for report in content.reports {
+                if let line = report.makeLine() { lines.append(line) }
+                if store != nil, let entry = report.makeEntry() { state.add(entry) }
             }
-            await append(batch, [])
         }
-        if withTelemetry {
-            let samples = collector.withLock { $0.take() }
-            if !samples.isEmpty { await append([], samples) }
+        if !lines.isEmpty { writeLines(lines) }
+    }
+
+    private func writeEntries(withTelemetry: Bool) async {
+        let (batches, samples) = state.withLock { state in
+            defer { state.batches = [] }
+            return (state.batches, withTelemetry ? state.collector.take() : [])
         }
+        for batch in batches { await append(batch, []) }
+        if !samples.isEmpty { await append([], samples) }
     }
 
     private func append(_ batch: [LogEntry], _ samples: [TelemetrySample]) async {
         do throws(LogStoreError) {
-            try await store.append(batch, telemetry: samples)
+            try await store?.append(batch, telemetry: samples)
         } catch {
             report(.failed(error, entries: batch.count))
         }
@@ -89,6 +121,7 @@ package final class LogWriter: Sendable {
 
     /// Removes entries beyond the bounds, in small steps.
     package func prune() async {
+        guard let store else { return }
         do throws(LogStoreError) {
             for _ in 0..<Self.pruningStepsMax {
                 guard try await store.prune(retention, now: now()) else { return }

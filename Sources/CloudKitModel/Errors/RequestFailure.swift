@@ -12,6 +12,9 @@ package struct RequestFailure: Error, Hashable, Sendable {
     package var retryAfter: Double?
     /// The record as the server holds it, for a conflict (B-SAV-07).
     package var serverRecord: Box<Record>?
+    /// With `changeTokenExpired` of a cloud that was restored: the time of the state that it went back to, in milliseconds since 1970; 0 if
+    /// that is not known. What was saved later is lost there.
+    package var restoredTo: Int64?
     /// The identifier of the request that was refused, by which the operator finds it in the log; nil where it is not known. Failures
     /// of different requests are equal.
     package var requestID: String?
@@ -31,6 +34,7 @@ package struct RequestFailure: Error, Hashable, Sendable {
     package static func == (left: RequestFailure, right: RequestFailure) -> Bool {
         left.code == right.code && left.reason == right.reason && left.remedy == right.remedy
             && left.retryAfter == right.retryAfter && left.serverRecord == right.serverRecord
+            && left.restoredTo == right.restoredTo
     }
 
     /// Hashes what two equal failures have in common.

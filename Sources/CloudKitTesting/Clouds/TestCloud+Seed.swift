@@ -33,7 +33,8 @@ extension TestCloud {
         var saved: [CKRecord] = []
         for file in try SeedFile.files(at: path) {
             var byZone: [(zone: CKRecordZone.ID, records: [CKRecord])] = []
-            for record in try SeedFile.records(of: file) {
+            let content = try SeedFile.read(file)
+            for record in content.records {
                 let zone = record.recordID.zoneID
                 if let index = byZone.firstIndex(where: { $0.zone == zone }) {
                     byZone[index].records.append(record)
@@ -43,13 +44,23 @@ extension TestCloud {
             }
             for (zone, records) in byZone {
                 if zone != CKRecordZone.default().zoneID { _ = try await target.save(CKRecordZone(zoneID: zone)) }
-                let results = try await target.modifyRecords(saving: records, deleting: []).saveResults
-                for record in records {
-                    if let result = results[record.recordID] { saved.append(try result.get()) }
+                for batch in SeedFile.batches(of: records, bytes: content.bytes) {
+                    saved += try await save(batch, in: target)
                 }
             }
         }
         return saved
+    }
+
+    /// Saves records in one request, or in halves where that is too large.
+    private func save(_ records: ArraySlice<CKRecord>, in database: CKDatabase) async throws -> [CKRecord] {
+        do {
+            let results = try await database.modifyRecords(saving: Array(records), deleting: []).saveResults
+            return try records.compactMap { try results[$0.recordID]?.get() }
+        } catch let error as CKError where error.code == .limitExceeded && records.count > 1 {
+            let middle = records.startIndex + records.count / 2
+            return try await save(records[..<middle], in: database) + save(records[middle...], in: database)
+        }
     }
 }
 
@@ -74,16 +85,29 @@ private enum SeedFile {
             .map { url.appending(path: $0) }
     }
 
-    static func records(of file: URL) throws -> [CKRecord] {
+    /// Returns the records of a file, and its size.
+    static func read(_ file: URL) throws -> (records: [CKRecord], bytes: Int) {
         do {
-            let items = try JSONDecoder().decode([Item].self, from: try Data(contentsOf: file))
-            return try items.map { try record(of: $0, beside: file) }
+            let data = try Data(contentsOf: file)
+            let items = try JSONDecoder().decode([Item].self, from: data)
+            return (try items.map { try record(of: $0, beside: file) }, data.count)
         } catch let error as TestCloudError {
             throw error
         } catch {
             throw TestCloudError("the file \(file.path) holds no list of records: \(error)")
         }
     }
+
+    /// Divides records into requests: as many as one may have, and about half of the bytes that one may have.
+    ///
+    /// - Parameter bytes: The size of the file that they are from.
+    static func batches(of records: [CKRecord], bytes: Int) -> [ArraySlice<CKRecord>] {
+        let size = min(max(requestBytes / max(bytes / max(records.count, 1), 1), 1), requestRecordsMax)
+        return stride(from: 0, to: records.count, by: size).map { records[$0..<min($0 + size, records.count)] }
+    }
+
+    private static let requestRecordsMax = 400
+    private static let requestBytes = 1_000_000
 
     private static func record(of item: Item, beside file: URL) throws -> CKRecord {
         let zone = item.zone.map { CKRecordZone.ID(zoneName: $0) } ?? CKRecordZone.default().zoneID
@@ -108,7 +132,17 @@ private enum SeedValue: Decodable {
     }
 
     init(from decoder: any Decoder) throws {
-        if let object = try? decoder.container(keyedBy: Key.self) {
+        // The most frequent ones first: each attempt that fails makes an error.
+        let value = try decoder.singleValueContainer()
+        if let text = try? value.decode(String.self) {
+            self = .text(text)
+        } else if let number = try? value.decode(Int64.self) {
+            self = .number(number)
+        } else if let number = try? value.decode(Double.self) {
+            self = .fraction(number)
+        } else if let flag = try? value.decode(Bool.self) {
+            self = .number(flag ? 1 : 0)
+        } else if let object = try? decoder.container(keyedBy: Key.self) {
             if object.contains(.type) {
                 self = .typed(
                     try object.decode(String.self, forKey: .type), try object.decode(SeedValue.self, forKey: .value))
@@ -117,17 +151,6 @@ private enum SeedValue: Decodable {
                     latitude: try object.decode(Double.self, forKey: .latitude),
                     longitude: try object.decode(Double.self, forKey: .longitude))
             }
-            return
-        }
-        let value = try decoder.singleValueContainer()
-        if let flag = try? value.decode(Bool.self) {
-            self = .number(flag ? 1 : 0)
-        } else if let number = try? value.decode(Int64.self) {
-            self = .number(number)
-        } else if let number = try? value.decode(Double.self) {
-            self = .fraction(number)
-        } else if let text = try? value.decode(String.self) {
-            self = .text(text)
         } else {
             self = .list(try value.decode([SeedValue].self))
         }

@@ -98,6 +98,21 @@ public final class TestDevice: Sendable {
             email: user.email, password: user.password, deviceName: name, container: Self.signInContainer)
     }
 
+    /// Opens the link of a share on this device, as `welkin open` does after the user agreed: apps of its container get it
+    /// from `CKContainer.openedShares()`, or by the delegates of `CloudKitUI`.
+    ///
+    /// - Parameters:
+    ///   - link: The link.
+    ///   - container: The container of the share.
+    ///   - environment: The environment of the container.
+    public func openShare(
+        _ link: URL, in container: String, _ environment: TestCloud.Environment = .development
+    ) throws {
+        let folder = DeviceProfile(name: profile, in: profilesFolder).folder
+        try OpenedShares(profileFolder: folder).put(
+            OpenedShares.Entry(link: link.absoluteString, container: container, environment: environment.rawValue))
+    }
+
     /// Signs out the device, as `welkin logout` does.
     public func signOut() async throws {
         let configuration = configuration(for: Self.signInContainer)

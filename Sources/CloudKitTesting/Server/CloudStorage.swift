@@ -8,9 +8,9 @@ import OrderedStore
 /// The state of a test cloud that outlives its server: the store, the secret, the devices' files and the address.
 package struct CloudStorage: Sendable {
     /// The store of records, accounts and all other rows.
-    package let store: MemoryStore
+    package private(set) var store: any OrderedStore
     /// The bytes of assets.
-    let files: any FileStore
+    private(set) var files: any FileStore
     /// The secret, the clock and the random numbers of the server.
     package let serverEnvironment: ServerEnvironment
     /// The folder of the devices' files.
@@ -18,19 +18,22 @@ package struct CloudStorage: Sendable {
     /// The limits of the cloud.
     let limits: Limits
     /// The address at which the devices find the server.
-    package let address = ServerAddress()
+    package let address: ServerAddress
 
     /// Creates empty storage.
     ///
     /// - Parameters:
     ///   - now: The cloud's clock, milliseconds since 1970.
+    ///   - store: The store of everything else; nil for memory.
     ///   - files: The store for the bytes of assets; nil for memory.
     ///   - limits: The limits of the cloud.
     package init(
-        now: @escaping @Sendable () -> Int64, files: (any FileStore)? = nil, limits: Limits = Limits()
+        now: @escaping @Sendable () -> Int64, store: (any OrderedStore)? = nil, files: (any FileStore)? = nil,
+        limits: Limits = Limits()
     ) throws {
         self.limits = limits
-        store = MemoryStore(epoch: .random(in: 1 ... .max))
+        address = ServerAddress()
+        self.store = store ?? MemoryStore(epoch: .random(in: 1 ... .max))
         self.files = files ?? MemoryFileStore(now: now)
         serverEnvironment = ServerEnvironment(secret: ServerEnvironment.systemRandom(32), now: now)
         let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-testing-\(UUID().uuidString)")
@@ -42,6 +45,14 @@ package struct CloudStorage: Sendable {
         var limits = Limits()
         limits.recordNamesQueryable = true
         try self.init(now: { clock.milliseconds }, limits: limits)
+    }
+
+    /// Returns the storage of the same cloud, at the same address, whose store and files were replaced.
+    package func continued(on store: any OrderedStore, files: any FileStore) -> CloudStorage {
+        var storage = self
+        storage.store = store
+        storage.files = files
+        return storage
     }
 
     func discard() { try? FileManager.default.removeItem(atPath: dataHome) }

@@ -24,20 +24,27 @@ package struct RunningCloud: Sendable {
 
     /// Starts the server, on its former port if that is still free.
     ///
-    /// - Parameter isStrict: Whether everything that documented web services do not have is refused.
-    package static func start(_ storage: CloudStorage, isStrict: Bool = false) async throws -> RunningCloud {
-        if let port = storage.address.firstPort,
-            let restarted = try? await start(storage, port: port, isStrict: isStrict)
-        {
-            return restarted
-        }
-        return try await start(storage, port: 0, isStrict: isStrict)
-    }
-
-    private static func start(_ storage: CloudStorage, port: Int, isStrict: Bool) async throws -> RunningCloud {
+    /// - Parameters:
+    ///   - isStrict: Whether everything that documented web services do not have is refused.
+    ///   - prepare: Called with the cloud before it is served.
+    package static func start(
+        _ storage: CloudStorage, isStrict: Bool = false, prepare: (Cloud) async throws -> Void = { _ in }
+    ) async throws -> RunningCloud {
         let cloud = Cloud(
             store: storage.store, files: storage.files, serverEnvironment: storage.serverEnvironment,
             limits: storage.limits)
+        try await prepare(cloud)
+        if let port = storage.address.firstPort,
+            let restarted = try? await start(cloud, storage, port: port, isStrict: isStrict)
+        {
+            return restarted
+        }
+        return try await start(cloud, storage, port: 0, isStrict: isStrict)
+    }
+
+    private static func start(
+        _ cloud: Cloud, _ storage: CloudStorage, port: Int, isStrict: Bool
+    ) async throws -> RunningCloud {
         let logger = Logger(label: "welkin.testing") { _ in SwiftLogNoOpLogHandler() }
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(port: port, isStrictWebServices: isStrict), logger: logger,
@@ -74,7 +81,7 @@ package struct RunningCloud: Sendable {
     var profilesFolder: String { DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": storage.dataHome]) }
 
     /// Stops the server after the requests in flight; the storage stays.
-    func stopServing() async {
+    package func stopServing() async {
         storage.address.set(nil)
         outbox.cancel()
         await group.triggerGracefulShutdown()

@@ -27,7 +27,7 @@ package final class ServerAddress: Sendable {
     /// Returns a URL of this cloud with the current port; nil while the server does not run.
     ///
     /// An outdated port could belong to the cloud of another test.
-    func current(_ url: URL) -> URL? {
+    package func current(_ url: URL) -> URL? {
         guard let port = state.withLock({ $0.current }),
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: false)
         else { return nil }

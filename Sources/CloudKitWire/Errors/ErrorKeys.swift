@@ -14,6 +14,7 @@ struct ErrorKeys {
     var nativeSubcode: Int?
     var remedy: String?
     var serverRecord: Record?
+    var restoredTo: Int64?
 
     /// Reads the value of `key` if it is one of an error; false, nothing consumed, if it is not.
     mutating func read(_ key: JSONText, _ reader: inout JSONReader, zoneID: ZoneID?) throws -> Bool {
@@ -28,6 +29,7 @@ struct ErrorKeys {
         case "nativeSubcode": nativeSubcode = try reader.intIfAny()
         case "remedy": remedy = try reader.stringIfAny()
         case "serverRecord": serverRecord = try reader.readNull() ? nil : try Record(reading: &reader, zoneID: zoneID)
+        case "restoredTo": restoredTo = try reader.int64IfAny()
         default: return false
         }
         return true
@@ -42,6 +44,7 @@ struct ErrorKeys {
             reason ?? word,
             remedy: remedy, retryAfter: retryAfter, serverRecord: serverRecord)
         failure.requestID = uuid
+        failure.restoredTo = restoredTo
         return failure
     }
 }

@@ -63,6 +63,7 @@ extension RequestFailure {
         writer.pair("nativeCode", Int64(code.native.code))
         writer.pair("nativeSubcode", code.native.subcode.map(Int64.init))
         writer.pair("remedy", remedy)
+        writer.pair("restoredTo", restoredTo)
         guard let serverRecord = serverRecord?.value else { return }
         writer.key("serverRecord")
         // A conflict is resolved with the whole record, independently of the fields that the request named.

@@ -119,6 +119,7 @@ struct AlertsPage: ConsolePage {
         case .freeMegabytes: "free disk in MB"
         case .storeMegabytes: "size of the store in MB"
         case .writable: "writing works (1) or not (0)"
+        case .backupAgeMinutes: "age of the backup in minutes"
         }
     }
 

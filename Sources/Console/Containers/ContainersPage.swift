@@ -2,8 +2,8 @@ import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
 
-/// The containers of the cloud: the Console's first page.
-struct ContainersPage: ConsolePage {
+/// The containers of the cloud, and the form for a new one: the Console's first page.
+struct ContainersPage: FormPage {
     let path = "containers"
     let title = "Containers"
     let navigation: String? = "Containers"
@@ -14,7 +14,34 @@ struct ContainersPage: ConsolePage {
     /// Private databases that are counted for a page, for all its containers together.
     private static let databasesMax = 400
 
-    func show(_ request: PageRequest) async throws -> PageResponse {
+    /// Makes a container, which begins with its first API token.
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        guard request.operator.scope == .all else { throw RequestFailure.endpointNotFound }
+        guard let name = request.form["container"]?.trimming, ContainerPath.isContainerName(name) else {
+            throw FormProblem(
+                "container", "this is no name of a container", remedy: "Write it like iCloud.com.example.app.")
+        }
+        let container = ContainerID(name)
+        guard try await !ListContainers(request.cloud).run().contains(container) else {
+            throw FormProblem(
+                "container", "there is a container of this name already", remedy: "Its page Tokens makes API tokens.")
+        }
+        let environment: Environment = request.form["environment"] == "production" ? .production : .development
+        let made = try await request.order("tokens/api/create", details: ["container": container.name]) {
+            try await request.cloud.accountStore.apiTokens.create(
+                container: container, environment: environment, name: "first token")
+        }
+        return try await page(request, nil, made: made.token)
+    }
+
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
+        try await page(request, problem, made: nil)
+    }
+
+    /// - Parameter made: The API token of the container that was just made.
+    private func page(
+        _ request: PageRequest, _ problem: FormProblem?, made: String?
+    ) async throws -> PageResponse {
         let all = try await ListContainers(request.cloud).run().filter { request.operator.scope.includes($0) }
         let after = request.query["after"]
         let rest = all.filter { container in after.map { container.name > $0 } ?? true }
@@ -27,7 +54,13 @@ struct ContainersPage: ConsolePage {
                         container, environment, databasesMax: Self.databasesMax / max(1, shown.count), request))
             }
         }
+        let form = SentForm("container", of: request, problem, isDone: made != nil)
         return .page {
+            made.map {
+                Part.newSecret(
+                    $0, what: "API token of the container",
+                    hint: "Apps read it from CLOUDKIT_API_TOKEN or their cloudkit.json.")
+            }
             Part.table(
                 caption: "Containers and their environments",
                 columns: ["Container", "Environment", "Public database", "Private databases", "Schema"], rows: rows,
@@ -38,6 +71,21 @@ struct ContainersPage: ConsolePage {
                 Tag.p { Part.link("More containers", Address("containers", query: ["after": last.name])) }
             }
             if after != nil { Tag.p { Part.link("First containers", Address("containers")) } }
+            if request.operator.scope == .all {
+                Part.section("New container", id: "new") {
+                    form.html(request, to: Address("containers"), label: "New container") {
+                        form.text(
+                            "Name", name: "container",
+                            hint: "Such as iCloud.com.example.app. It begins with its API token.",
+                            isRequired: true, lengthMax: 255)
+                        form.choice(
+                            "Environment of the token", name: "environment",
+                            options: [("development", "development"), ("production", "production")],
+                            selected: "development")
+                        Input.submit("Make the container")
+                    }
+                }
+            }
         }
     }
 

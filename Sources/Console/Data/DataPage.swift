@@ -4,12 +4,18 @@ import CloudKitSchema
 import CloudKitServer
 
 /// The databases of a container; the zones and types of one of them.
-struct DataPage: ConsolePage {
+struct DataPage: FormPage {
     let path = "containers/{container}/{environment}/data"
     let title = "Data"
     let navigation: String? = "Data"
 
-    func show(_ request: PageRequest) async throws -> PageResponse {
+    /// Finds the private database of a person.
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let user = try await PersonField.knownUser(request, field: "person")
+        return .redirect(try request.containerAddress("data", query: ["user": user.recordName]), notice: nil)
+    }
+
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let database = try await DatabaseChoice(request)
         if database.user != nil { return try await privateDatabase(database, request) }
         let types = try await types(database, request)
@@ -29,7 +35,7 @@ struct DataPage: ConsolePage {
                     "Operators see what is there, not what it says: names, types, counts and sizes. Values are shown with a token "
                     "that the person makes."
                 }
-                databases.html(page: "data", label: "Private database of a user")
+                databases.html(page: "data", label: "Private database of a user", request, problem)
             }
         }
     }

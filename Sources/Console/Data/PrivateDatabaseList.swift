@@ -1,7 +1,8 @@
 import CloudKitModel
 import CloudKitServer
 
-/// The users who have a private database, page by page, each with a link to a page about it, and a form that finds one by name.
+/// The users who have a private database, page by page, each with a link to a page about it, and a form that finds one by address or
+/// name.
 struct PrivateDatabaseList {
     private let database: DatabaseChoice
     private let databases: [DatabaseSummary]
@@ -21,11 +22,13 @@ struct PrivateDatabaseList {
     /// - Parameters:
     ///   - page: The page to which they lead.
     ///   - label: The name of the form.
-    func html(page: String, label: String) -> HTML {
-        HTML([
-            viewForm(database.page(page), label: label) {
-                Input.text(
-                    "User's record name", name: "user", hint: "As records show it: _ and 32 digits", isRequired: true)
+    ///   - problem: What is wrong with the form that was sent.
+    func html(page: String, label: String, _ request: PageRequest, _ problem: FormProblem? = nil) -> HTML {
+        let form = SentForm("person", of: request, problem)
+        return HTML([
+            // Sent as a form, so that no address of a page has that of a person.
+            form.html(request, to: database.page(page), label: label) {
+                form.text("Person", name: "person", hint: PersonField.hint, isRequired: true, lengthMax: 254)
                 Input.submit("Show")
             },
             Part.table(

@@ -44,7 +44,8 @@ struct RecordDeletePage: ConsolePage {
         let change = RecordChange(
             recordName: address.name, changeTag: request.form["tag"].map { ChangeTag($0) })
         try await request.order(
-            "data/delete", details: database.details(["zone": address.zoneName, "record": address.name])
+            "data/delete", details: database.details(["zone": address.zoneName, "record": address.name]),
+            records: [database.pseudonym(of: address, request)]
         ) {
             let outcomes = try await ModifyRecords(request.cloud).run(
                 ModifyRecordsRequest(

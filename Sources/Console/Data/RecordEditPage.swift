@@ -32,7 +32,8 @@ struct RecordEditPage: ConsolePage {
         do {
             let body = try form.body(name: address.name, zoneName: address.zoneName, tag: tag, record: record)
             let saved = try await request.order(
-                "data/save", details: database.details(["zone": address.zoneName, "record": address.name])
+                "data/save", details: database.details(["zone": address.zoneName, "record": address.name]),
+                records: address.name.isEmpty ? [] : [database.pseudonym(of: address, request)]
             ) {
                 let outcome = try await ModifyRecords(request.cloud).run(
                     try ModifyRecordsRequest(wire: body, limits: .web), in: database.address, by: caller

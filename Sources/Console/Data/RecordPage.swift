@@ -6,6 +6,8 @@ import CloudKitServer
 struct RecordPage: ConsolePage {
     let path = "containers/{container}/{environment}/data/record"
     let title = "Record"
+    /// The requests that named the record.
+    var history = RecordHistory(store: nil)
 
     func show(_ request: PageRequest) async throws -> PageResponse {
         let database = try await DatabaseChoice(request)
@@ -13,6 +15,8 @@ struct RecordPage: ConsolePage {
         let outline = try await database.inspection(request.cloud)
             .record(address.name, inZone: address.zoneName, of: database.user)
         let record = try await address.record(database, request.cloud)
+        let requests = await history.html(
+            of: address, created: outline.created.timestamp, in: database, request)
         return .page(
             title: address.name,
             trail: [TrailLink("Data", try request.containerAddress("data")), database.trail]
@@ -32,6 +36,7 @@ struct RecordPage: ConsolePage {
             record?.sharing.map { share in
                 Part.section("Share", id: "share") { SharePart.html(share, database, zoneName: address.zoneName) }
             }
+            Part.section("History in the log", id: "history") { requests }
         }
     }
 

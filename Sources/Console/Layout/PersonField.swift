@@ -28,6 +28,23 @@ enum PersonField {
         }
     }
 
+    /// Returns the user of this container whom a field names, as one that has been to it.
+    ///
+    /// - Throws: `FormProblem` for no such user; the same whether the cloud has an account of the address or not, because operators of one
+    ///   container do not learn who else has one.
+    static func knownUser(_ request: PageRequest, field: String) async throws -> UserID {
+        let place = try request.place
+        guard case .email(let email)? = try person(request, field: field) else {
+            return try await user(request, field: field)
+        }
+        guard let account = try await request.cloud.accountStore.accounts.account(email: email),
+            let user = try await request.cloud.accountStore.userNames.knownName(of: account.id, in: place.container)
+        else {
+            throw FormProblem(field, "no user of this container has this address")
+        }
+        return user
+    }
+
     /// Returns what a field says; nil for an empty one.
     static func person(_ request: PageRequest, field: String) throws -> FaultOrder.Person? {
         guard let text = request.form[field]?.trimming else { return nil }

@@ -82,7 +82,8 @@ struct LogsPage: ConsolePage {
         }
         let kinds = [(value: "", text: "all")] + LogEntry.Kind.allCases.map { ($0.word, $0.word) }
         let rare: [LogFilterForm.Field] = [
-            .database, .device, .zone, .recordType, .groupName, .group, .operationID, .slowerThan, .item, .to, .id,
+            .database, .device, .zone, .recordType, .groupName, .group, .operationID, .slowerThan, .item, .named, .to,
+            .id,
         ]
         return viewForm(request.logAddress(["logs"]), label: "Filter") {
             Input.choice("Kind", name: "kind", options: kinds, selected: form.kinds.first ?? "")
@@ -113,6 +114,7 @@ struct LogsPage: ConsolePage {
                     text("Operation's identifier", .operationID)
                     text("Slower than", .slowerThan, hint: "milliseconds")
                     text("Failed record", .item, hint: "its name")
+                    text("Named record", .named, hint: "16 digits, by which the record's page leads here")
                     text("Request", .id, hint: "the beginning of its identifier")
                 }
             }

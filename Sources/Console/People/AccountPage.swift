@@ -33,6 +33,16 @@ struct AccountPage: FormPage {
         let notice: String
         switch request.form["order"] {
         case "operator": notice = try await setOperator(account, request)
+        case "add-phone": notice = try await addPhoneNumber(account, request)
+        case "remove-phone":
+            let number = request.form["number"] ?? ""
+            guard account.phoneNumbers.contains(number) else {
+                throw FormProblem(nil, "the account has no such number, or it was removed meanwhile")
+            }
+            try await request.order("accounts/phone/remove", details: ["account": account.shownID]) {
+                try await store.accounts.removePhoneNumber(number, email: account.email)
+            }
+            notice = "The phone number is removed. Invitations that were accepted stay so."
         case "sign-out":
             let id = request.form["device"] ?? ""
             let sessions = try await store.sessions.sessions(of: account)
@@ -58,6 +68,24 @@ struct AccountPage: FormPage {
         }
         request.services.authenticator.forget(account: account.id)
         return .redirect(Self.address(of: account), notice: notice)
+    }
+
+    private func addPhoneNumber(_ account: Account, _ request: PageRequest) async throws -> String {
+        let text = request.form["number"]?.trimming ?? ""
+        do {
+            try await request.order("accounts/phone/add", details: ["account": account.shownID]) {
+                _ = try await request.cloud.accountStore.accounts.addPhoneNumber(text, email: account.email)
+            }
+        } catch AccountError.phoneNumberInvalid {
+            throw FormProblem(
+                "number", "this is not a phone number with its country code", remedy: "Write it like +44 1632 960083.")
+        } catch AccountError.phoneNumberTaken {
+            throw FormProblem("number", "another account has this number", remedy: "Remove it there first.")
+        } catch AccountError.tooManyPhoneNumbers {
+            throw FormProblem(
+                "number", "the account has \(Accounts.phoneNumbersMax) phone numbers", remedy: "Remove one first.")
+        }
+        return "The phone number is added: invitations to it can be accepted."
     }
 
     /// Gives the account the role of an operator, or takes it away.
@@ -111,6 +139,7 @@ struct AccountPage: FormPage {
                     rows: uses.map { row(of: $0) }, empty: "The account has nothing stored, and no role.")
                 if !isComplete { Tag.p("Shown are the first \(Self.containersMax) containers.") }
             }
+            Part.section("Phone numbers", id: "phones") { phoneNumbers(account, here: here, request, problem) }
             Part.section("Operator", id: "operator") {
                 roleForm.html(request, to: here) {
                     Input.hidden("order", "operator")
@@ -139,9 +168,35 @@ struct AccountPage: FormPage {
                     request.button(
                         "Disable the account", to: here, fields: ["order": "disable"], isDangerous: true)
                 }
+                Tag.p { Part.link("Reset the keys of encrypted data…", Self.address(of: account, "reset-keys")) }
                 Tag.p { Part.link("Remove the account…", Self.address(of: account, "remove")) }
             }
         }
+    }
+
+    private func phoneNumbers(
+        _ account: Account, here: Address, _ request: PageRequest, _ problem: FormProblem?
+    ) -> HTML {
+        let form = SentForm("phone", of: request, problem)
+        return HTML([
+            Part.table(
+                caption: "Phone numbers", columns: ["Number", "Remove"],
+                rows: account.phoneNumbers.map { number in
+                    [
+                        Part.name(number),
+                        request.button(
+                            "Remove \(number)", to: here, fields: ["order": "remove-phone", "number": number]),
+                    ]
+                }, empty: "The account has no phone number."),
+            form.html(request, to: here, label: "Add a phone number") {
+                Input.hidden("order", "add-phone")
+                form.text(
+                    "Number", name: "number",
+                    hint: "With its country code. The cloud sends no messages: verify before that it is the person's.",
+                    isRequired: true, lengthMax: 40)
+                Input.submit("Add the number")
+            },
+        ])
     }
 
     private func facts(_ account: Account, _ role: OperatorAccount?) -> [(name: String, value: HTML)] {
@@ -150,10 +205,6 @@ struct AccountPage: FormPage {
             ("State", AccountText.state(of: account)),
             ("Created", Part.time(account.created)),
             ("Id in logs", Part.code(account.shownID)),
-            (
-                "Phone numbers",
-                account.phoneNumbers.isEmpty ? HTML("none") : Part.name(account.phoneNumbers.joined(separator: ", "))
-            ),
             (
                 "Keys of encrypted data",
                 HTML(

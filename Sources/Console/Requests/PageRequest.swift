@@ -56,11 +56,12 @@ struct PageRequest {
     /// - Parameters:
     ///   - order: What is ordered, such as `zones/purge`.
     ///   - details: Identifiers that the order concerns; no secrets and no field values.
+    ///   - records: The pseudonyms of the records that the order names.
     func order<Value>(
-        _ order: String, details: [String: String] = [:], _ body: () async throws -> Value
+        _ order: String, details: [String: String] = [:], records: [UInt64] = [], _ body: () async throws -> Value
     ) async throws -> Value {
         try await services.operatorLog.report(
-            order, by: `operator`.id, in: containerPath, details: details, body)
+            order, by: `operator`.id, in: containerPath, details: details, records: records, body)
     }
 
     static let noForms = RequestFailure(.methodNotAllowed, "method not allowed for this page")

@@ -13,9 +13,10 @@ struct ConsolePages: Sendable {
         PeoplePage(),
         AccountPage(),
         AccountRemovalPage(),
+        KeyResetPage(),
         OperatorTokensPage(),
         ContainerPage(),
-        DataPage(), DataQueryPage(), IndexPage(), RecordsPage(), RecordPage(), RecordEditPage(), RecordDeletePage(),
+        DataPage(), DataQueryPage(), IndexPage(), RecordsPage(), RecordEditPage(), RecordDeletePage(),
         AssetPage(), ConsentPage(),
         ZonesPage(), ZonePage(), ExpireTokensPage(), PurgeZonePage(),
         SchemaPage(),
@@ -34,7 +35,8 @@ struct ConsolePages: Sendable {
 
     /// - Parameter logs: nil for a cloud without a log of requests.
     init(logs: ConsoleLogs? = nil) {
-        pages = Self.cloudPages + (logs?.pages ?? [])
+        pages =
+            Self.cloudPages + [RecordPage(history: RecordHistory(store: logs?.store))] + (logs?.pages ?? [])
         paths = pages.map { PagePath($0.path) }
     }
 

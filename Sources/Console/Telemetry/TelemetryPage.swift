@@ -25,7 +25,10 @@ struct TelemetryPage: ConsolePage {
         query.environment = request.containerPath?.environment.rawValue
         let points = try await store.telemetry(query).filter { group == nil || $0.key.groupName == group }
         let summary = TelemetrySummary(points, starts: starts)
-        let disk = isOfContainer ? [] : try await diskCharts(span, starts, now)
+        let disk =
+            isOfContainer
+            ? try await [storageChart(span, starts, now, try request.place)].compactMap { $0 }
+            : try await diskCharts(span, starts, now)
         return .page {
             viewForm(request.logAddress(["telemetry"]), label: "View") {
                 Input.choice(
@@ -39,6 +42,7 @@ struct TelemetryPage: ConsolePage {
             Part.facts([
                 ("Requests", Part.number(summary.requests.count)), ("With an error", Part.number(summary.failed)),
                 ("Throttled", Part.number(summary.requests.throttled)),
+                ("Operators' orders", Part.number(summary.orders.count)),
                 (
                     "Latency",
                     HTML(
@@ -95,13 +99,48 @@ struct TelemetryPage: ConsolePage {
         }
     }
 
+    /// Returns the chart of what a container's records take; nil before the first measurement.
+    private func storageChart(
+        _ span: TelemetrySpan, _ starts: [Int64], _ now: Int64, _ place: ContainerPath
+    ) async throws -> Chart? {
+        let measured = MeasuredPlace(container: place.container.name, environment: place.environment.rawValue)
+        var series: [Chart.Series] = []
+        for (name, title) in [(MeasurementName.publicBytes, "Public"), (.privateBytes, "Private")] {
+            // Measured each hour: a shorter interval has the value of the last measurement before its end.
+            let values = try await store.measurements(
+                name, of: measured, from: starts[0] - Self.samplesApartMax, to: now + 1, resolution: span.resolution)
+            if values.isEmpty { return nil }
+            series.append(Chart.Series(name: title, values: Self.carried(values, starts, span.resolution)))
+        }
+        return Chart(
+            title: "Storage of records", labels: starts.map(span.label), series: series,
+            format: { ByteCountText.text(Int64($0)) })
+    }
+
+    /// Milliseconds between two measurements of a container, at most.
+    private static let samplesApartMax: Int64 = 2 * 3_600_000
+
+    /// Returns for each interval the last value that was measured until its end; 0 before the first.
+    static func carried(_ values: [Measurement], _ starts: [Int64], _ resolution: TelemetryResolution) -> [Double] {
+        var rest = values[...]
+        var last = 0.0
+        return starts.map { start in
+            while let next = rest.first, next.time < start + resolution.milliseconds {
+                last = Double(next.value)
+                rest = rest.dropFirst()
+            }
+            return last
+        }
+    }
+
     private func diskCharts(_ span: TelemetrySpan, _ starts: [Int64], _ now: Int64) async throws -> [Chart] {
         var charts: [Chart] = []
         for (name, title) in [
             (MeasurementName.storeBytes, "Size of the store"), (.diskFreeBytes, "Free space of the disk"),
             (.accounts, "Accounts"),
         ] {
-            let values = try await store.measurements(name, from: starts[0], to: now + 1, resolution: span.resolution)
+            let values = try await store.measurements(
+                name, of: nil, from: starts[0], to: now + 1, resolution: span.resolution)
             guard !values.isEmpty else { continue }
             var byStart: [Int64: Int64] = [:]
             for value in values { byStart[span.resolution.start(of: value.time)] = value.value }
@@ -174,6 +213,8 @@ enum TelemetrySpan: String, CaseIterable {
 struct TelemetrySummary {
     /// All requests.
     private(set) var requests = TelemetryCounts()
+    /// Orders of operators, and their requests to the Console and the admin API: no app sent them.
+    private(set) var orders = TelemetryCounts()
     /// Requests with an error.
     private(set) var failed = 0
     private(set) var codes: [String: Int] = [:]
@@ -186,6 +227,7 @@ struct TelemetrySummary {
     private struct Interval {
         var requests = TelemetryCounts()
         var pushes = TelemetryCounts()
+        var orders = 0
         var failed = 0
         var conflicts = 0
     }
@@ -198,6 +240,11 @@ struct TelemetrySummary {
     private mutating func add(_ point: TelemetryPoint) {
         if point.key.kind == .push {
             byStart[point.start, default: Interval()].pushes.add(point.counts)
+            return
+        }
+        if point.key.kind == .operatorAction {
+            orders.add(point.counts)
+            byStart[point.start, default: Interval()].orders += point.counts.count
             return
         }
         requests.add(point.counts)
@@ -248,6 +295,7 @@ struct TelemetrySummary {
                     ("Decided", { Double($0.pushes.itemsIn) }), ("Sent", { Double($0.pushes.itemsOut) }),
                     ("Dropped", { Double($0.pushes.itemsFailed) }),
                 ], format: count),
+            chart("Operators' orders", [("Orders", { Double($0.orders) })], format: count),
         ]
     }
 }

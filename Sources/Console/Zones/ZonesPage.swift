@@ -3,16 +3,22 @@ import CloudKitModel
 import CloudKitServer
 
 /// The zones of a database, and the subscriptions of its user.
-struct ZonesPage: ConsolePage {
+struct ZonesPage: FormPage {
     let path = "containers/{container}/{environment}/zones"
     let title = "Zones and changes"
     let navigation: String? = "Zones"
 
     private static let zonesMax = 100
 
-    func show(_ request: PageRequest) async throws -> PageResponse {
+    /// Finds the zones of a person.
+    func carryOut(_ request: PageRequest) async throws -> PageResponse {
+        let user = try await PersonField.knownUser(request, field: "person")
+        return .redirect(try request.containerAddress("zones", query: ["user": user.recordName]), notice: nil)
+    }
+
+    func page(_ request: PageRequest, _ problem: FormProblem?) async throws -> PageResponse {
         let database = try await DatabaseChoice(request)
-        guard let user = database.user else { return try await databases(database, request) }
+        guard let user = database.user else { return try await databases(database, request, problem) }
         let inspection = database.inspection(request.cloud)
         let zones = try await inspection.zones(of: user, after: request.query["after"], limit: Self.zonesMax + 1)
         let own = try await inspection.subscriptions(of: user, in: .private)
@@ -41,11 +47,13 @@ struct ZonesPage: ConsolePage {
         }
     }
 
-    private func databases(_ database: DatabaseChoice, _ request: PageRequest) async throws -> PageResponse {
+    private func databases(
+        _ database: DatabaseChoice, _ request: PageRequest, _ problem: FormProblem?
+    ) async throws -> PageResponse {
         let databases = try await PrivateDatabaseList(database, request)
         return .page {
             Tag.p(.class("quiet"), text: "Custom zones and their feeds are in private databases.")
-            databases.html(page: "zones", label: "Zones of a user")
+            databases.html(page: "zones", label: "Zones of a user", request, problem)
         }
     }
 }

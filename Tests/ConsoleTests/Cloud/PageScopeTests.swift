@@ -8,7 +8,10 @@ import Testing
         "schema", "schema/types/Note", "schema/remove?type=Note", "schema/roles/editor", "schema/text",
         "schema/export", "schema/deployment", "schema/reset", "tokens", "faults",
     ]
-    private static let cloudPages = ["people", "people/000000000000", "people/000000000000/remove", "operators"]
+    private static let cloudPages = [
+        "people", "people/000000000000", "people/000000000000/remove", "people/000000000000/reset-keys",
+        "operators",
+    ]
     private static let schema = "DEFINE SCHEMA CREATE ROLE editor; RECORD TYPE Note (title STRING);"
 
     @Test func `an operator of one container gets 404 everywhere else`() async throws {

@@ -72,6 +72,73 @@ import Testing
         }
     }
 
+    @Test func `phone numbers are added and removed, and what is wrong with one is said at its field`() async throws {
+        try await OperatedCloud.run { test in
+            try await test.user("ada@example.com")
+            try await test.user("ben@example.com")
+            let browser = try await test.browser()
+            let path = "/console/people/\(try await account(test, "ada@example.com").shownID)"
+            func add(_ number: String, to path: String) async throws -> FormBrowser.Page {
+                try await browser.submit(path, [("form", "phone"), ("order", "add-phone"), ("number", number)])
+            }
+            #expect(try await add("+44 1632 960083", to: path).shows("The phone number is added"))
+            #expect(try await account(test, "ada@example.com").phoneNumbers == ["+441632960083"])
+            let wrong = try await add("960083", to: path)
+            #expect(wrong.status == 400 && wrong.shows("id=\"phone-number-error\""))
+            let other = "/console/people/\(try await account(test, "ben@example.com").shownID)"
+            #expect(try await add("+441632960083", to: other).shows("Another account has this number"))
+            _ = try await browser.submit(path, [("order", "remove-phone"), ("number", "+441632960083")])
+            #expect(try await account(test, "ada@example.com").phoneNumbers.isEmpty)
+            #expect(test.log.orders.contains { $0["order"] == "accounts/phone/add" && $0["outcome"] == "done" })
+            #expect(test.log.orders.allSatisfy { !$0.values.contains { $0.contains("960083") } })
+        }
+    }
+
+    @Test func `B-ZN-12 keys are reset after the address was written`() async throws {
+        try await OperatedCloud.run { test in
+            try await test.user("ada@example.com")
+            let browser = try await test.browser()
+            let path = "/console/people/\(try await account(test, "ada@example.com").shownID)"
+            #expect(try await browser.get(path).shows("href=\"\(path)/reset-keys\""))
+            #expect(try await browser.get(path + "/reset-keys").shows("unreadable permanently"))
+            let before = try await account(test, "ada@example.com").keychainGeneration
+            let wrong = try await browser.submit(
+                path + "/reset-keys", [("form", "reset-keys"), ("address", "ben@example.com")])
+            #expect(wrong.status == 400 && wrong.shows("id=\"reset-keys-address-error\""))
+            #expect(try await account(test, "ada@example.com").keychainGeneration == before)
+            let done = try await browser.submit(
+                path + "/reset-keys", [("form", "reset-keys"), ("address", "Ada@example.com")])
+            #expect(done.status == 200 && done.shows("The keys are removed"))
+            #expect(try await account(test, "ada@example.com").keychainGeneration == before + 1)
+            #expect(test.log.orders.contains { $0["order"] == "accounts/keys/reset" })
+        }
+    }
+
+    @Test func `a container is made with its first token, by operators of the whole cloud alone`() async throws {
+        try await OperatedCloud.run { test in
+            let browser = try await test.browser()
+            for name in ["", "a b", "<b>"] {
+                let page = try await browser.submit(
+                    "/console/containers", [("form", "container"), ("container", name)])
+                #expect(page.status == 400 && page.shows("id=\"container-container-error\"") && !page.shows("<b>"))
+            }
+            let fields = [("form", "container"), ("container", "iCloud.com.example.fresh")]
+            let made = try await browser.submit("/console/containers", fields)
+            #expect(made.status == 200 && made.shows("API token of the container created."))
+            let row = try #require(try await test.cloud.accountStore.apiTokens.list().first)
+            #expect(row.container == "iCloud.com.example.fresh" && row.environment == "development")
+            let page = try await browser.get("/console/containers")
+            #expect(page.shows("iCloud.com.example.fresh") && !page.shows("<pre><code>"))
+            #expect(try await browser.submit("/console/containers", fields).shows("There is a container of this name"))
+            let scoped = try await test.browser(of: OperatedCloud.container)
+            let refused = try await scoped.submit(
+                "/console/containers", [("form", "container"), ("container", "iCloud.com.example.other2")])
+            #expect(refused.status == 404)
+            #expect(try await !scoped.get("/console/containers").shows("New container"))
+            #expect(try await test.cloud.accountStore.apiTokens.list().count == 1)
+        }
+    }
+
     @Test func `an account gets the role of an operator, and loses it`() async throws {
         try await OperatedCloud.run { test in
             try await test.user("ada@example.com")
