@@ -39,6 +39,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "CloudKit", targets: ["CloudKit"]),
+        .library(name: "CloudKitUI", targets: ["CloudKitUI"]),
         .library(name: "CoreLocation", targets: ["CoreLocation"]),
         .library(name: "CloudKitTesting", targets: ["CloudKitTesting"]),
         .executable(name: "welkin", targets: ["welkin"]),
@@ -46,6 +47,8 @@ let package = Package(
         .executable(name: "contacts-demo", targets: ["contacts-demo"]),
         .executable(name: "sync-demo", targets: ["sync-demo"]),
         .executable(name: "console-demo", targets: ["console-demo"]),
+        .executable(name: "shopping-demo", targets: ["shopping-demo"]),
+        .executable(name: "shopping-daemon", targets: ["shopping-daemon"]),
     ],
     traits: [
         .default(enabledTraits: ["Cloud"]),
@@ -54,16 +57,18 @@ let package = Package(
         // TLS needs a second copy of BoringSSL and several minutes of a first build, so it is built only on request.
         .trait(name: "TLS", description: "Enables HTTPS in `welkin serve`.", enabledTraits: ["Cloud"]),
     ],
+    // Ranges, so that apps with other packages resolve and security patches arrive without a new version of Welkin; the tests run with the newest
+    // versions in them that a build finds.
     dependencies: [
-        .package(url: "https://github.com/apple/swift-crypto", exact: "4.5.2"),
-        .package(url: "https://github.com/apple/swift-http-types", exact: "1.8.0"),
-        .package(url: "https://github.com/apple/swift-log", exact: "1.16.2"),
-        .package(url: "https://github.com/apple/swift-metrics", exact: "2.13.0"),
-        .package(url: "https://github.com/apple/swift-nio", exact: "2.101.2"),
-        .package(url: "https://github.com/apple/swift-nio-ssl", exact: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-argument-parser", exact: "1.8.2"),
-        .package(url: "https://github.com/swift-server/swift-service-lifecycle", exact: "2.13.0"),
-        .package(url: "https://github.com/hummingbird-project/hummingbird", exact: "2.28.1", traits: []),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
     ],
     targets: [
         // Layer 0: bytes, independent of CloudKit.
@@ -72,11 +77,18 @@ let package = Package(
         .target(name: "AsyncLocks", swiftSettings: callerIsolated),
         .target(name: "OrderedStore", dependencies: ["AsyncLocks"], swiftSettings: callerIsolated),
         .target(name: "FileStore", swiftSettings: strict),
+        .target(name: "CommandSettings", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(
             name: "OrderedStoreSQLite", dependencies: ["AsyncLocks", "OrderedStore", "CSQLite"],
             swiftSettings: callerIsolated),
+        .systemLibrary(name: "CPostgres", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "OrderedStorePostgres", dependencies: ["AsyncLocks", "OrderedStore", "CPostgres"],
+            swiftSettings: callerIsolated),
         .systemLibrary(name: "CMalloc"),
+        // The commit of a release, given with -Xcc -DWELKIN_COMMIT=…
+        .target(name: "CBuildInfo"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
 
@@ -88,6 +100,8 @@ let package = Package(
         .target(name: "CoreLocation", dependencies: ["CloudKitHeaders"], swiftSettings: strict),
         .target(name: "FoundationPredicates", swiftSettings: strict),
         .target(name: "IdentityDirectory", dependencies: [crypto], swiftSettings: strict),
+        // Moments of a data folder: chunks by digest, manifests, sealing.
+        .target(name: "CloudBackup", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
 
         // Layer 2: records on an ordered store; bodies on the wire; keys and encryption; a device's credentials.
         .target(
@@ -134,6 +148,11 @@ let package = Package(
                 "CoreLocation", "FoundationPredicates",
             ], swiftSettings: strict),
 
+        // Layer 4: the sharing panel of apps.
+        .target(
+            name: "CloudKitUI", dependencies: ["AsyncLocks", "CloudKit"], resources: [.embedInCode("Content")],
+            swiftSettings: strict),
+
         // Layer 4: the cloud over HTTP.
         .target(
             name: "CloudKitHTTP",
@@ -164,14 +183,15 @@ let package = Package(
         .executableTarget(
             name: "welkin",
             dependencies: [
-                "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel", "CloudKitSchema",
+                "CloudBackup", "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel",
+                "CloudKitSchema",
                 "CloudKitServer", "CloudKitHTTP",
                 "CloudKitDevice",
-                "OrderedStoreSQLite", "FileStore", "HTTPTransfer", "IdentityDirectory", "WebPush",
-                "Console",
+                "OrderedStore", "OrderedStorePostgres", "OrderedStoreSQLite", "FileStore", "HTTPTransfer",
+                "IdentityDirectory", "WebPush", "Console", "CommandSettings", "CBuildInfo",
                 hummingbird, hummingbirdCore,
                 hummingbirdTLS,
-                nioCore, nioSSL,
+                nioCore, nioSSL, crypto, cryptoExtras,
                 arguments,
                 lifecycle,
                 logging,
@@ -192,9 +212,15 @@ let package = Package(
         .executableTarget(name: "contacts-demo", dependencies: ["CloudKit"], swiftSettings: strict),
         .executableTarget(name: "sync-demo", dependencies: ["CloudKit"], swiftSettings: strict),
         .executableTarget(name: "console-demo", dependencies: ["CloudKit"], swiftSettings: strict),
+        .executableTarget(name: "shopping-demo", dependencies: ["CloudKit", "CloudKitUI"], swiftSettings: strict),
+        .executableTarget(name: "shopping-daemon", dependencies: ["CloudKit"], swiftSettings: strict),
 
         // Tests, from pure functions to processes that are killed.
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
+        // A PostgreSQL server of the tests' own.
+        .target(
+            name: "PostgresServer", dependencies: ["OrderedStore", "OrderedStorePostgres"],
+            path: "Tests/PostgresServer", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
         .target(
             name: "RandomSchemas", dependencies: ["CloudKitModel", "CloudKitSchema"], path: "Tests/RandomSchemas",
@@ -226,7 +252,11 @@ let package = Package(
             name: "TextEncodingsTests", dependencies: ["TextEncodings", "SeededChance"], swiftSettings: strict),
         .testTarget(name: "JSONBytesTests", dependencies: ["JSONBytes", "SeededChance"], swiftSettings: strict),
         .testTarget(
-            name: "OrderedStoreTests", dependencies: ["SeededChance", "OrderedStore", "OrderedStoreSQLite", "CSQLite"],
+            name: "OrderedStoreTests",
+            dependencies: [
+                "SeededChance", "OrderedStore", "OrderedStorePostgres", "OrderedStoreSQLite", "PostgresServer",
+                "CSQLite",
+            ],
             swiftSettings: callerIsolated),
         // The files and the memory of SQLite with faults, and trials of the engine on them in a process of their own.
         .target(name: "CFaultyFiles", dependencies: ["CSQLite"], path: "Tests/CFaultyFiles"),
@@ -238,6 +268,10 @@ let package = Package(
             path: "Tests/StoreTrials", swiftSettings: strict),
         .testTarget(
             name: "StoreTrialsTests", dependencies: ["CloudUnderTest", "store-trials"], swiftSettings: strict),
+        .testTarget(
+            name: "CloudBackupTests",
+            dependencies: ["CloudBackup", "SeededChance", "OrderedStore", "OrderedStoreSQLite", "FileStore"],
+            swiftSettings: callerIsolated),
         .testTarget(name: "FileStoreTests", dependencies: ["FileStore", "SeededChance"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitModelTests", dependencies: ["SeededChance", "CloudKitModel", "JSONBytes"],
@@ -268,6 +302,7 @@ let package = Package(
         .testTarget(
             name: "CloudKitServerTests",
             dependencies: [
+                "PostgresServer",
                 "SeededChance", "RandomSchemas", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "FileStore", "CSQLite", "IdentityDirectory", crypto,
@@ -305,6 +340,7 @@ let package = Package(
         .testTarget(
             name: "CloudKitHTTPTests",
             dependencies: [
+                "PostgresServer",
                 "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs",
                 "CloudKitLogsSQLite", "CloudKitModel",
                 "CloudKitRecordLayer",
@@ -322,6 +358,7 @@ let package = Package(
         .testTarget(
             name: "SimulationTests",
             dependencies: [
+                "PostgresServer",
                 "CloudKitAccounts", "AccessTable", "SeededChance", "CloudKit", "CloudKitClient", "CloudKitEncryption",
                 "CloudKitModel",
                 "CloudKitServer",
@@ -342,9 +379,14 @@ let package = Package(
         .testTarget(name: "WholeStackSimulationTests", dependencies: ["CloudUnderTest"], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(
+            name: "CloudKitUITests",
+            dependencies: ["CloudKit", "CloudKitTesting", "CloudKitUI", "HTTPTransfer", "SeededChance"],
+            exclude: ["QRCodes/Vectors"], swiftSettings: strict),
+        .testTarget(
             name: "ConformanceTests",
             dependencies: [
-                "CloudKitAccounts", "OrderedStore", "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient",
+                "CloudBackup", "CloudKitAccounts", "OrderedStore", "OrderedStoreSQLite", "PostgresServer",
+                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient",
                 "CloudKitDevice", "CloudKitEncryption",
                 "CloudKitModel",
                 "CloudKitServer", "CloudKitTesting", "FileStore", "IdentityDirectory", crypto,
@@ -380,9 +422,13 @@ let package = Package(
                 "OrderedStore",
             ], swiftSettings: strict),
         .testTarget(
+            name: "CommandSettingsTests", dependencies: ["CommandSettings", "SeededChance"], swiftSettings: strict),
+        .testTarget(
             name: "WelkinTests",
             dependencies: [
-                "CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitDevice", "CloudKitHTTP",
+                "PostgresServer",
+                "CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitClient", "CloudKitDevice",
+                "CloudKitHTTP",
                 "CloudKitLogs", "HTTPTransfer", logging, "welkin", "cktool",
             ],
             swiftSettings: strict),

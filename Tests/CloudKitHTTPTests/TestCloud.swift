@@ -8,6 +8,7 @@ import FileStore
 import Hummingbird
 import Logging
 import OrderedStore
+import PostgresServer
 import ServiceLifecycle
 import Synchronization
 
@@ -34,6 +35,8 @@ struct TestCloud: Sendable {
         requestLog: LogBuffer? = nil, storage: StorageMonitor? = nil,
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
+        let chosen = store is MemoryStore ? try await StoreUnderTest.chosen() : nil
+        let store: any OrderedStore = chosen ?? store
         let clock = TestClock()
         let log = CapturedLog()
         let serverEnvironment = ServerEnvironment(
@@ -69,6 +72,7 @@ struct TestCloud: Sendable {
         await group.triggerGracefulShutdown()
         // An error tells of connections that were cut.
         _ = await serving.result
+        await chosen?.close()
         try outcome.get()
     }
 

@@ -45,7 +45,7 @@ struct AlertTests {
     @Test func `measures look at the requests that the rule names`() {
         let points = [
             point(90), point(6, code: "conflict"), point(4, code: "throttled", container: "iCloud.b"),
-            point(5, kind: .push),
+            point(5, kind: .push), point(7, code: "conflict", kind: .operatorAction),
         ]
         var rule = AlertRule(name: "x", measure: .errors, above: 0)
         #expect(rule.value(points, disk: nil) == 10)

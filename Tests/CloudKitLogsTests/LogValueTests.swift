@@ -1,6 +1,7 @@
-import CloudKitLogs
 import Synchronization
 import Testing
+
+@testable import CloudKitLogs
 
 /// The values of the log, without a store.
 @Suite(.timeLimit(.minutes(1)))
@@ -121,6 +122,62 @@ struct LogValueTests {
         #expect(counted.reduce(0) { $0 + $1.counts.count } == 2500)
         await writer.prune()
         #expect(store.all.isEmpty)
+    }
+
+    @Test func `lines and entries are made of reports by the writer, and without a store lines alone`() async {
+        struct Report: LogReport {
+            var number: Int
+
+            func makeEntry() -> LogEntry? {
+                guard number % 2 == 0 else { return nil }
+                return LogEntry(id: LogID(milliseconds: 1), kind: .request, operation: "o\(number)")
+            }
+
+            func makeLine() -> ReportLine? {
+                guard number % 3 == 0 else { return nil }
+                return ReportLine(time: Int64(number), level: .info, message: "m", values: [])
+            }
+        }
+        for hasStore in [true, false] {
+            let buffer = LogBuffer()
+            let store = MemoryLogStore()
+            let lines = Mutex<[ReportLine]>([])
+            let writer = LogWriter(
+                buffer: buffer, store: hasStore ? store : nil, retention: LogRetention(), now: { 0 },
+                report: { _ in }, writeLines: { written in lines.withLock { $0 += written } })
+            for number in 0..<7 { buffer.add(Report(number: number)) }
+            await writer.write()
+            #expect(lines.withLock { $0.map(\.time) } == [0, 3, 6])
+            #expect(store.all.map(\.operation) == (hasStore ? ["o0", "o2", "o4", "o6"] : []))
+        }
+    }
+
+    @Test func `pseudonyms are SipHash-2-4 of the place and the name`() throws {
+        // The vectors of its authors: the key 00…0f and the bytes 00, 01, 02…
+        let pseudonyms = RecordPseudonyms(key: (0..<16).map { $0 })
+        let vectors: [(count: Int, hash: UInt64)] = [
+            (0, 0x726f_db47_dd0e_0e31), (1, 0x74f8_39c5_93dc_67fd), (7, 0xab02_00f5_8b01_d137),
+            (8, 0x93f5_f579_9a93_2462), (15, 0xa129_ca61_49be_45e5),
+        ]
+        for (count, hash) in vectors { #expect(pseudonyms.hash((0..<UInt8(count)).map { $0 }) == hash) }
+        let one = pseudonyms.pseudonym(of: "settings", zone: "Notes", owner: "_ada")
+        #expect(one == pseudonyms.pseudonyms(of: ["x", "settings"], zone: "Notes", owner: "_ada")[1])
+        // Another place, owner or cloud has another one.
+        #expect(one != pseudonyms.pseudonym(of: "settings", zone: "Note", owner: "_ada"))
+        #expect(one != pseudonyms.pseudonym(of: "settings", zone: "Notes", owner: "_ben"))
+        #expect(one != RecordPseudonyms(key: [9]).pseudonym(of: "settings", zone: "Notes", owner: "_ada"))
+        #expect(UInt64(RecordPseudonyms.text(0x1f), radix: 16) == 0x1f && RecordPseudonyms.text(0x1f).count == 16)
+        var form = LogFilterForm()
+        form.values[.named] = RecordPseudonyms.text(one)
+        #expect(try form.filter(now: 0).record == one)
+    }
+
+    @Test func `an entry keeps each record once, and no more than a request may name`() {
+        var entry = LogEntry(id: LogID(milliseconds: 1), kind: .request, operation: "o")
+        entry.setRecords([5, 3, 5, 1])
+        #expect(entry.records == [1, 3, 5])
+        entry.setRecords((0..<1000).map { UInt64($0) })
+        #expect(entry.records.count == LogEntry.recordsMax)
     }
 
     @Test func `texts from outside become short and printable`() {

@@ -19,6 +19,12 @@ struct RandomEntries {
             random: (.random(in: 0 ... .max, using: &chance), .random(in: 0 ... .max, using: &chance)))
     }
 
+    /// Returns the pseudonym of one of some records; several have the same low bytes.
+    mutating func record() -> UInt64 {
+        let number = UInt64.random(in: 1...90, using: &chance)
+        return (number << 32) | (number % 40)
+    }
+
     /// Returns an entry about so many milliseconds after the start.
     mutating func entry(at milliseconds: Int64) -> LogEntry {
         let jitter = Int64.random(in: -500...500, using: &chance)
@@ -36,6 +42,9 @@ struct RandomEntries {
         if maybe(5, of: 10) { entry.operationID = id(Self.start) }
         if maybe(3, of: 10) { entry.group = LogID(high: 7, low: UInt64(Int.random(in: 1...5, using: &chance))) }
         if maybe(3, of: 10) { entry.groupName = word("Group ", 5) }
+        if maybe(2, of: 5) {
+            entry.setRecords((0..<Int.random(in: 1...6, using: &chance)).map { _ in record() })
+        }
         entry.status = pick([200, 200, 200, 400, 404, 429, 503])
         entry.microseconds = Int.random(in: 0..<2_000_000, using: &chance)
         entry.bytesIn = Int.random(in: 0..<100_000, using: &chance)
@@ -60,7 +69,7 @@ struct RandomEntries {
     mutating func filter(lasting milliseconds: Int64) -> LogFilter {
         var filter = LogFilter()
         for _ in 0..<Int.random(in: 0...3, using: &chance) {
-            switch Int.random(in: 0..<19, using: &chance) {
+            switch Int.random(in: 0..<20, using: &chance) {
             case 0: filter.from = Self.start + Int64.random(in: 0...milliseconds, using: &chance)
             case 1: filter.to = Self.start + Int64.random(in: 0...milliseconds, using: &chance)
             case 2: filter.kinds = [pick(LogEntry.Kind.allCases), pick(LogEntry.Kind.allCases)]
@@ -79,6 +88,7 @@ struct RandomEntries {
             case 15: filter.onlyFailures = true
             case 16: filter.microsecondsMin = Int.random(in: 0..<2_000_000, using: &chance)
             case 17: filter.item = word("record", 55)
+            case 18: filter.record = record()
             default: filter.text = pick(["ZONE1", "type", "'f2'", "throt", "group 3", "nothing"])
             }
         }

@@ -8,7 +8,7 @@ import Testing
 @Suite(.timeLimit(.minutes(5)))
 struct SQLiteLogStoreTests {
     /// A folder that is removed with the test.
-    final class Folder {
+    final class Folder: Sendable {
         let path = FileManager.default.temporaryDirectory.path + "/welkin-logs-" + UUID().uuidString
         var file: String { path + "/logs.sqlite" }
 
@@ -190,6 +190,55 @@ struct SQLiteLogStoreTests {
         try await store.add([Measurement(time: RandomEntries.start + 1, name: .storeBytes, value: 7)])
         let values = try await store.measurements(.storeBytes, from: 0, to: .max, resolution: .hour)
         #expect(values.map(\.value) == [7])
+    }
+
+    @Test func `measurements of containers are kept apart, and go with time`() async throws {
+        let folder = try Folder()
+        let store = try SQLiteLogStore(path: folder.file)
+        let day: Int64 = 86_400_000
+        let places = ["development", "production"].map { MeasuredPlace(container: "iCloud.a", environment: $0) }
+        for (index, place) in places.enumerated() {
+            for hour in 0..<3 {
+                try await store.add([
+                    Measurement(
+                        time: RandomEntries.start + Int64(hour) * 3_600_000, name: .privateBytes, of: place,
+                        value: Int64(10 * hour + index))
+                ])
+            }
+        }
+        let found = try await store.measurements(.privateBytes, of: places[1], from: 0, to: .max, resolution: .hour)
+        #expect(found.map(\.value) == [1, 11, 21] && found.allSatisfy { $0.place == places[1] })
+        #expect(try await store.measurements(.publicBytes, of: places[1], from: 0, to: .max, resolution: .hour) == [])
+        while try await store.prune(LogRetention(), now: RandomEntries.start + 61 * day) {}
+        #expect(try await store.measurements(.privateBytes, of: places[1], from: 0, to: .max, resolution: .hour) == [])
+        #expect(
+            try await !store.measurements(.privateBytes, of: places[1], from: 0, to: .max, resolution: .day).isEmpty)
+    }
+
+    @Test func `another process appends beside the cloud's, and sets no file aside`() async throws {
+        let folder = try Folder()
+        var random = RandomEntries(seed: 21)
+        // Also the first one, which makes the file, while others do.
+        try await withThrowingTaskGroup { group in
+            for index in 0..<6 {
+                let entry = random.entry(at: Int64(index))
+                group.addTask {
+                    try await SQLiteLogStore(appendingTo: folder.file).append([entry], telemetry: [])
+                }
+            }
+            try await group.waitForAll()
+        }
+        let cloud = try SQLiteLogStore(path: folder.file)
+        try await cloud.append([random.entry(at: 10)], telemetry: [])
+        try await SQLiteLogStore(appendingTo: folder.file).append([random.entry(at: 11)], telemetry: [])
+        try await cloud.append([random.entry(at: 12)], telemetry: [])
+        #expect(try await cloud.entries(LogFilter(), before: nil, limit: 100).items.map(\.number) == (0..<9).reversed())
+        let other = try Folder()
+        try Data("no log".utf8).write(to: URL(fileURLWithPath: other.file))
+        #expect { try SQLiteLogStore(appendingTo: other.file) } throws: {
+            ($0 as? LogStoreError)?.code == .damaged
+        }
+        #expect(try Data(contentsOf: URL(fileURLWithPath: other.file)) == Data("no log".utf8))
     }
 
     @Test func `a reader of a log that is not there says so`() throws {

@@ -5,19 +5,25 @@ import FileStore
 import Foundation
 import OrderedStore
 import OrderedStoreSQLite
+import PostgresServer
 import TestEnvironment
 import Testing
 
 /// The engines that the rules are tried on.
 enum Engine: String, CaseIterable, Sendable, CustomTestStringConvertible {
-    case memory, sqlite
+    case memory, sqlite, postgres
+
+    static let allCases: [Self] = StoreUnderTest.isPostgres ? [.postgres] : [.memory, .sqlite]
+
+    /// The engine of tests that do not name one.
+    static let usual: Self = StoreUnderTest.isPostgres ? .postgres : .memory
 
     var testDescription: String { rawValue }
 }
 
 /// Runs a test on a fresh cloud with its own clock and chance.
 func withCloud(
-    _ engine: Engine = .memory, limits: Limits = Limits(), _ body: (TestCloud) async throws -> Void
+    _ engine: Engine = .usual, limits: Limits = Limits(), _ body: (TestCloud) async throws -> Void
 ) async throws {
     switch engine {
     case .memory: try await body(TestCloud(store: MemoryStore(epoch: 7), limits: limits))
@@ -28,6 +34,15 @@ func withCloud(
         let store = try SQLiteStore(path: folder.appending(path: "store.db").path())
         do {
             try await body(TestCloud(store: store, files: folder.appending(path: "assets").path(), limits: limits))
+        } catch {
+            await store.close()
+            throw error
+        }
+        await store.close()
+    case .postgres:
+        let store = try await StoreUnderTest.postgres()
+        do {
+            try await body(TestCloud(store: store, limits: limits))
         } catch {
             await store.close()
             throw error

@@ -9,7 +9,8 @@ package final class CloudProcess {
     private let binary: String
     private let logLevel: String
     private let arguments: [String]
-    private let environment: [String: String]
+    /// Further variables for `welkin serve`, from its next start on.
+    package var environment: [String: String]
     private let descriptorsMax: Int?
     private var process: ChildProcess?
 
@@ -72,11 +73,14 @@ package final class CloudProcess {
     }
 
     /// Starts the process on the same folder and the same port, and waits until it answers.
-    package func restart(timeout seconds: Double = 300) throws {
+    ///
+    /// - Parameter further: Options of this start alone.
+    package func restart(timeout seconds: Double = 300, further: [String] = []) throws {
         kill()
         let limited = descriptorsMax.map { ["/bin/sh", "-c", "ulimit -n \($0) && exec \"$0\" \"$@\""] } ?? []
         let process = try ChildProcess(
-            limited + [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel] + arguments,
+            limited + [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel] + arguments
+                + further,
             variables: variables.merging(environment) { $1 },
             output: log)
         self.process = process
@@ -155,6 +159,8 @@ package final class CloudProcess {
         [
             "XDG_DATA_HOME": folder + "/share", "XDG_CONFIG_HOME": folder + "/config", "HOME": folder,
             "CLOUDKIT_ENDPOINT": "http://127.0.0.1:\(port)",
+            // The settings of a cloud that is installed on this machine are not those of the test.
+            "WELKIN_CONFIG": "",
         ]
     }
 

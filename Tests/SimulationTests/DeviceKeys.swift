@@ -66,6 +66,12 @@ struct DeviceKeys {
         let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         let link = keys.isOwn ? nil : files.links[share] ?? keys.shared.links[share.name]
         let owner = IdentityPins.name(of: share.zone.owner, in: share.zone)
+        // As the framework, which believes in an owner whom the cloud's directory shows, also where a link opens the first key.
+        if !keys.isOwn, let bytes = record.sharing?.owner?.identity.publicIdentity,
+            let identity = try? PublicIdentity(bytes: bytes)
+        {
+            _ = try? files.pins.check(identity, of: owner)
+        }
         var isOutdated = false
         do throws(CallFailure) {
             try keys.shared.open(

@@ -5,12 +5,13 @@ import FileStore
 import Foundation
 import OrderedStore
 import OrderedStoreSQLite
+import PostgresServer
 import SeededChance
 import Synchronization
 
 /// The storage engines.
 enum Engine: String, Sendable {
-    case memory, sqlite
+    case memory, sqlite, postgres
 }
 
 /// A clock that the test sets, and random numbers from a seed.
@@ -46,7 +47,7 @@ final class SimulatedCloud {
     private(set) var store: any OrderedStore
     private(set) var cloud: Cloud
 
-    init(_ engine: Engine, seed: UInt64) throws {
+    init(_ engine: Engine, seed: UInt64) async throws {
         let time = SimulatedTime(seed: seed)
         self.time = time
         switch engine {
@@ -60,6 +61,10 @@ final class SimulatedCloud {
             self.folder = folder
             store = try SQLiteStore(path: Self.file(in: folder))
             files = try FolderFileStore(folder.appending(path: "assets").path(), now: { time.now })
+        case .postgres:
+            folder = nil
+            store = try await StoreUnderTest.postgres()
+            files = MemoryFileStore(now: { time.now })
         }
         cloud = Cloud(store: store, files: files, serverEnvironment: time.serverEnvironment)
     }
@@ -76,8 +81,8 @@ final class SimulatedCloud {
     }
 
     func close() async {
+        await (store as? any PersistentStore)?.close()
         guard let folder else { return }
-        await (store as? SQLiteStore)?.close()
         try? FileManager.default.removeItem(at: folder)
     }
 

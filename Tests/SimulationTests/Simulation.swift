@@ -75,7 +75,7 @@ final class Simulation {
         self.seed = seed
         trail = Trail(hasAnswers: keepsAnswers)
         chance = SplitMix64(seed: seed)
-        world = try SimulatedCloud(engine, seed: seed)
+        world = try await SimulatedCloud(engine, seed: seed)
         people = try await SimulatedUsers(in: world)
         model = Model(try AccessTable())
         for person in people.users.indices { addDevices(of: person) }

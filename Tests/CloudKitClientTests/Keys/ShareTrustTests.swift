@@ -98,6 +98,20 @@ import Testing
         try ring.see(3, of: share, isOwn: true)
     }
 
+    @Test func `B-TM-14 the version of a share follows the epoch, then the number of its statement`() throws {
+        func number(_ epoch: UInt32, _ counter: UInt64) throws -> UInt64 {
+            let statement = try SealedShareStatement(
+                ShareStatement(of: share, root: "R"), counter: counter, under: root.shareKey(of: share, epoch: epoch),
+                by: "_me", with: owner.identity())
+            return StatedVersion(statement).number
+        }
+        #expect(try number(1, 1) == 0x100_0001)
+        #expect(try number(1, 1) < number(1, 2))
+        #expect(try number(1, 400) < number(2, 1))
+        // Six bytes are all that a state of a zone has for it.
+        #expect(try number(.max, .max) == 0xFFFF_FFFF_FFFF)
+    }
+
     @Test
     func `B-TM-05 an epoch of an administrator removed by the owner is not accepted by others or the owner`()
         throws

@@ -35,6 +35,50 @@ struct RequestLogTests {
         }
     }
 
+    @Test func `the requests that named a record are found by its pseudonym, and its name is not in them`() async throws
+    {
+        let buffer = LogBuffer()
+        try await TestCloud.run(requestLog: buffer) { cloud in
+            let tokens = try await cloud.signIn()
+            _ = buffer.take()
+            let save =
+                #"{"operations":[{"operationType":"create","record":{"recordType":"Note","recordName":"R1"}},{"operationType":"create","record":{"recordType":"Note","recordName":"R2"}}]}"#
+            _ = try await cloud.client.post(TestCloud.target("records/modify", "private", tokens), save)
+            for name in ["R1", "R3"] {
+                _ = try await cloud.client.post(
+                    TestCloud.target("records/lookup", "private", tokens),
+                    #"{"records":[{"recordName":"\#(name)"}]}"#)
+            }
+            let entries = buffer.take().entries
+            let user = try #require(entries.first?.user)
+            let pseudonyms = cloud.accountStore.serverEnvironment.recordPseudonyms
+            func operations(naming name: String) -> [String] {
+                var filter = LogFilter()
+                filter.record = pseudonyms.pseudonym(of: name, zone: "_defaultZone", owner: user)
+                return entries.filter { filter.matches($0) }.map(\.operation)
+            }
+            #expect(operations(naming: "R1") == ["records/modify", "records/lookup"])
+            #expect(operations(naming: "R2") == ["records/modify"])
+            #expect(operations(naming: "R3") == ["records/lookup"])
+            #expect(operations(naming: "R4") == [])
+            var writer = EntryWriter()
+            entries[0].write(to: &writer)
+            #expect(!String(decoding: writer.bytes, as: UTF8.self).contains("R1"))
+        }
+    }
+
+    @Test func `with a buffer the lines of requests are made by its writer`() async throws {
+        let buffer = LogBuffer()
+        try await TestCloud.run(requestLog: buffer) { cloud in
+            let answer = try await cloud.client.get("/nowhere")
+            #expect(!cloud.log.lines.contains { $0.message == "request" })
+            let line = try #require(buffer.take().reports.compactMap { $0.makeLine() }.last)
+            #expect(line.message == "request" && line.level == .info && line.time == cloud.clock.now)
+            #expect(line.values.map(\.name) == line.values.map(\.name).sorted())
+            #expect(line.values.contains(ReportLine.Value("status", "\(answer.status)")))
+        }
+    }
+
     @Test func `failures name the item, its type, the reason and the remedy`() async throws {
         let buffer = LogBuffer()
         try await TestCloud.run(requestLog: buffer) { cloud in
@@ -88,7 +132,7 @@ struct RequestLogTests {
             let struck = try #require(buffer.take().entries.last)
             #expect(struck.kind == .fault && struck.isThrottled && struck.retryAfter == 20)
             for path in ["/health", "/metrics"] { _ = try await cloud.client.get(path) }
-            #expect(buffer.count == 0)
+            #expect(buffer.take().entries.isEmpty)
             tokens.web = nil
         }
     }

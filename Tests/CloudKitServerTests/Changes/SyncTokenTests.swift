@@ -94,8 +94,8 @@ import Testing
 
     private var ahead: RequestFailure {
         var failure = expired
-        failure.remedy =
-            "The cloud was restored. Fetch without a token, and treat what does not come back as deleted."
+        failure.remedy = "The cloud went back in time. Save again what was saved since, then fetch without a token."
+        failure.restoredTo = 0
         return failure
     }
 

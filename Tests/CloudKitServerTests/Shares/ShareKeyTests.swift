@@ -101,6 +101,35 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-TM-05 the root of a share that has ended leaves no tree when it enters another one`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            try await test.modify([create("Root"), create("Child", parent: .set(recordName: "Root"))])
+            let change = ShareChange(root: .init(recordName: "Child"), keys: ShareKeyChange(epoch: 1, blob: [9]))
+            let first = try await test.modify([createShare("S", change)])[0]
+            #expect(first.code == nil)
+            try await test.modify([delete("S")])
+            func epoch() async throws -> UInt32? {
+                try await LookupZones(test.cloud).run(
+                    [ZoneID(zoneName: "Z")], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]
+                    .zone?.keyEpoch
+            }
+            #expect(try await epoch() == 1)
+            // Sealed under the epoch that the end of the share began, which no participant has.
+            let child = RecordChange(
+                recordName: "Child", recordType: "Note", fields: [.set(sealedField("text", epoch: 1))],
+                protection: Protection(epoch: 1).stated())
+            let device = Caller(user: TestCloud.ada, deviceID: "d", surface: .native)
+            let saved = try await test.modify([RecordOperation(.forceUpdate, child)], by: device)[0]
+            #expect(saved.code == nil)
+            try await test.shareTree("Root", with: [bob(id)])
+            #expect(try await epoch() == 1)
+        }
+    }
+
     @Test func `B-TM-05 a removal makes a new epoch due, and epochs are compared and set`() async throws {
         try await withKeys { test, share in
             try await test.accept(share.shortGUID, by: TestCloud.cyd)

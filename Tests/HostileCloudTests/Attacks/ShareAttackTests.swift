@@ -112,13 +112,17 @@ extension Stage {
         let ben = try await device("ben")
         try await feed(ben.shared, in: try await theirs())
         let older = try #require(liar.versions(of: share.recordID.recordName).last)
+        try await feed(ada.own)
         try await remove("ben", from: share.recordID, by: ada.own)
+        // With what the phone did, for the account's other devices.
+        try await feed(ada.own)
         _ = try await laptop.own.recordZone(for: Self.zone)
         try await lie { exchange in
             if exchange.device == laptop.name { exchange.show(older) }
         } during: {
             _ = try await laptop.own.record(for: share.recordID)
             try await write("secret text after the removal", to: "One", laptop.own)
+            try await feed(laptop.own)
         }
         try await write("secret text after the lie", to: "Two", laptop.own)
         if isHonest { try await check(ben, opensNothingWith: "after the") }

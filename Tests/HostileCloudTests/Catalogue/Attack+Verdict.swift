@@ -90,9 +90,7 @@ extension Attack {
             .harmless("devices make keys only for shares that they, or the owner by a confirmation, have stated")
         case .identitySwapped:
             .harmless("the participant is known by other keys; these get nothing until the owner trusts them")
-        case .removalHidden:
-            .undetected(
-                "a device that is not shown a removal writes for the members that it knows, also the removed one")
+        case .removalHidden: .detected(.endOfFeed, [.internalError], ["another history"])
         default: Self.tampered("share", "statement", "public key")
         }
     }

@@ -1,9 +1,7 @@
-import FaultyNetwork
-
 /// Certificates for tests alone, valid from 2020; their keys are public.
-enum Certificates {
+package enum Certificates {
     /// Signed the others, but for `itself`.
-    static let authority = """
+    package static let authority = """
         -----BEGIN CERTIFICATE-----
         MIIBVjCB/aADAgECAhRx2wmxhDQBCmVmQ4ulIYqcLuaeWTAKBggqhkjOPQQDAjAg
         MR4wHAYDVQQDDBVXZWxraW4gdGVzdCBhdXRob3JpdHkwIBcNMjAwMTAxMDAwMDAw
@@ -17,7 +15,7 @@ enum Certificates {
         """
 
     /// For this machine, as it should be.
-    static let here = RawServer.Identity(
+    package static let here = RawServer.Identity(
         certificate: """
             -----BEGIN CERTIFICATE-----
             MIIBXzCCAQWgAwIBAgIUbVg8Iuxr/hl99q3bnvY9nBM5AoQwCgYIKoZIzj0EAwIw
@@ -39,7 +37,7 @@ enum Certificates {
             """)
 
     /// For another machine.
-    static let elsewhere = RawServer.Identity(
+    package static let elsewhere = RawServer.Identity(
         certificate: """
             -----BEGIN CERTIFICATE-----
             MIIBZTCCAQygAwIBAgIUM9jVuPl6oB7VWbUXghnDwvHEsVswCgYIKoZIzj0EAwIw
@@ -61,7 +59,7 @@ enum Certificates {
             """)
 
     /// For this machine, until the end of 2020.
-    static let expired = RawServer.Identity(
+    package static let expired = RawServer.Identity(
         certificate: """
             -----BEGIN CERTIFICATE-----
             MIIBYDCCAQagAwIBAgIUa/x7iuVaV1cUEY35T/D4hu9b/6IwCgYIKoZIzj0EAwIw
@@ -83,7 +81,7 @@ enum Certificates {
             """)
 
     /// A self-signed certificate for this machine.
-    static let itself = RawServer.Identity(
+    package static let itself = RawServer.Identity(
         certificate: """
             -----BEGIN CERTIFICATE-----
             MIIBWDCB/qADAgECAhQHPTXgMJXW5w3PaSJIIzbqgOuD6zAKBggqhkjOPQQDAjAU
