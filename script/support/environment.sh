@@ -1,6 +1,11 @@
 # shellcheck shell=bash
 # Shared functions of the scripts: headings, packages, the compiler. Sourced, not run.
 
+# The options of the build that tests and checks share. With the trait TLS, so that its code is compiled and tested as well
+# (docs/decisions/0004-tls-is-a-trait.md); without information for debuggers, which would lengthen the build by a seventh.
+# shellcheck disable=SC2034
+welkin_test_options=(--traits TLS --explicit-target-dependency-import-check error -debug-info-format none)
+
 welkin_heading() {
     printf '\n\033[1m== %s\033[0m\n' "$1"
 }

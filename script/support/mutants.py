@@ -22,7 +22,7 @@ import time
 import mutant_sites
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-BUILD = ["--traits", "TLS", "--explicit-target-dependency-import-check", "error"]
+BUILD = ["--traits", "TLS", "--explicit-target-dependency-import-check", "error", "-debug-info-format", "none"]
 BUNDLE = ".build/debug/welkinPackageTests.xctest"
 REPORT = ROOT / "docs/mutation.md"
 BEGIN, END = "<!-- begin of the table of script/mutants -->", "<!-- end of the table of script/mutants -->"

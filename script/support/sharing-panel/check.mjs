@@ -214,7 +214,7 @@ async function main() {
   await look(tab, "public");
 
   // A tab that is loaded again goes on.
-  await tab.call("Page.reload");
+  await tab.reload();
   await tab.shows("Shared by you");
   await tab.reach("done-button");
   await tab.press("Enter");

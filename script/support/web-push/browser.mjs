@@ -49,11 +49,17 @@ export function startBrowser(folder, options) {
     if (watch) listeners.add((message) => message.sessionId === sessionId && watch(message, call));
     await call("Page.enable");
     await prepare?.(call);
-    const loaded = new Promise((resolve) => listeners.add((message) => {
-      if (message.sessionId === sessionId && message.method === "Page.loadEventFired") resolve();
-    }));
-    await call("Page.navigate", { url });
-    await loaded;
+    /** Sends a command that loads a page, and waits until it is loaded. */
+    const load = (method, params) => new Promise((resolve, reject) => {
+      const listener = (message) => {
+        if (message.sessionId !== sessionId || message.method !== "Page.loadEventFired") return;
+        listeners.delete(listener);
+        resolve();
+      };
+      listeners.add(listener);
+      call(method, params).catch(reject);
+    });
+    await load("Page.navigate", { url });
     return {
       call,
       /** What an expression comes to, awaited, as if a person had done it. */
@@ -64,6 +70,7 @@ export function startBrowser(folder, options) {
         if (answer.exceptionDetails) throw new Error(answer.exceptionDetails.exception?.description ?? "exception");
         return answer.result.value;
       },
+      reload: () => load("Page.reload", {}),
       close: () => send("Target.closeTarget", { targetId }),
     };
   }
