@@ -32,6 +32,7 @@ struct WelkinBench {
                 ("v", bench.encryptedValues), ("p", bench.participants),
                 ("t", bench.treeSharing), ("f", bench.firstFetches), ("h", bench.hundred),
                 ("h+", bench.subscribedHundred), ("g", bench.fairness), ("g+", bench.fairnessOfTurns),
+                ("l", bench.logging),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
                 let comparison = try await measure()
