@@ -89,6 +89,8 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         // The commit of a release, given with -Xcc -DWELKIN_COMMIT=…
         .target(name: "CBuildInfo"),
+        // The pages of CloudKitHTTP.
+        .target(name: "CPageContent"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
 
@@ -157,11 +159,11 @@ let package = Package(
         .target(
             name: "CloudKitHTTP",
             dependencies: [
-                "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
+                "CPageContent", "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
                 "IdentityDirectory",
                 "TextEncodings", hummingbird,
                 hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
-            ], resources: [.embedInCode("Pages/Content")], swiftSettings: callerIsolated),
+            ], exclude: ["Pages/Content"], swiftSettings: callerIsolated),
 
         // The pages of operators.
         .target(

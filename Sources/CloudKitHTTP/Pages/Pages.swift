@@ -87,13 +87,13 @@ enum Pages {
     /// Returns the page of a link that leads to no share.
     static func shareNotFound() -> EndpointResponse { html(shareNotFoundPage.filled(), status: .notFound) }
 
-    static func signInScript() -> EndpointResponse { script(PackageResources.sign_in_js) }
-    static func shareScript() -> EndpointResponse { script(PackageResources.share_js) }
-    static func notificationsScript() -> EndpointResponse { script(PackageResources.notifications_js) }
-    static func notificationsWorker() -> EndpointResponse { script(PackageResources.notifications_worker_js) }
+    static func signInScript() -> EndpointResponse { script(PageFiles.signInScript) }
+    static func shareScript() -> EndpointResponse { script(PageFiles.shareScript) }
+    static func notificationsScript() -> EndpointResponse { script(PageFiles.notificationsScript) }
+    static func notificationsWorker() -> EndpointResponse { script(PageFiles.notificationsWorker) }
 
     static func styleSheet() -> EndpointResponse {
-        EndpointResponse(contentType: "text/css; charset=UTF-8", body: PackageResources.style_css, headers: headers)
+        EndpointResponse(contentType: "text/css; charset=UTF-8", body: PageFiles.style, headers: headers)
     }
 
     private static func script(_ text: [UInt8]) -> EndpointResponse {
@@ -124,14 +124,14 @@ enum Pages {
         return "data:image/\(kind.1);base64,\(base64)"
     }
 
-    private static let landingPage = Template(PackageResources.landing_html)
-    private static let signInPage = Template(PackageResources.sign_in_html)
-    private static let signUpPage = Template(PackageResources.sign_up_html)
-    private static let signUpClosedPage = Template(PackageResources.sign_up_closed_html)
-    private static let signInRefusedPage = Template(PackageResources.sign_in_refused_html)
-    private static let notificationsPage = Template(PackageResources.notifications_html)
-    private static let sharePage = Template(PackageResources.share_html)
-    private static let shareNotFoundPage = Template(PackageResources.share_not_found_html)
+    private static let landingPage = Template(PageFiles.landingPage)
+    private static let signInPage = Template(PageFiles.signInPage)
+    private static let signUpPage = Template(PageFiles.signUpPage)
+    private static let signUpClosedPage = Template(PageFiles.signUpClosedPage)
+    private static let signInRefusedPage = Template(PageFiles.signInRefusedPage)
+    private static let notificationsPage = Template(PageFiles.notificationsPage)
+    private static let sharePage = Template(PageFiles.sharePage)
+    private static let shareNotFoundPage = Template(PageFiles.shareNotFoundPage)
 
     /// Nothing from elsewhere, nothing inline, no frames; the address, which holds the app's token, is passed on to no other site.
     private static let headers: HTTPFields = [

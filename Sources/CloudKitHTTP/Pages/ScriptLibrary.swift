@@ -25,12 +25,12 @@ struct ScriptLibrary: Sendable {
         }
     }
 
-    let library = Script("welkin.js", PackageResources.welkin_js)
-    let encryption = Script("welkin-encryption.js", PackageResources.welkin_encryption_js)
-    let viewer = Script("share-viewer.js", PackageResources.share_viewer_js)
+    let library = Script("welkin.js", PageFiles.welkinScript)
+    let encryption = Script("welkin-encryption.js", PageFiles.welkinEncryptionScript)
+    let viewer = Script("share-viewer.js", PageFiles.shareViewerScript)
 
     /// The script of a share's page that shows how to open the link elsewhere; it has a path of its own.
-    let link = Script("share.js", PackageResources.share_js)
+    let link = Script("share.js", PageFiles.shareScript)
 
     static let shared = ScriptLibrary()
     static let pathPrefix = "/welkin/"

@@ -1,0 +1,88 @@
+// The files of the pages, as bytes of the program. Swift's own `embedInCode` writes them as array literals, for which the compiler takes
+// half of the time of CloudKitHTTP.
+#include "page_content.h"
+
+#pragma clang diagnostic ignored "-Wc23-extensions"
+
+#define FUNCTION(name) \
+    struct page_content page_content_##name(void) { return (struct page_content){name, sizeof name}; }
+
+static const unsigned char landing_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/landing.html"
+};
+FUNCTION(landing_html)
+
+static const unsigned char notifications_worker_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/notifications-worker.js"
+};
+FUNCTION(notifications_worker_js)
+
+static const unsigned char notifications_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/notifications.html"
+};
+FUNCTION(notifications_html)
+
+static const unsigned char notifications_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/notifications.js"
+};
+FUNCTION(notifications_js)
+
+static const unsigned char share_not_found_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/share-not-found.html"
+};
+FUNCTION(share_not_found_html)
+
+static const unsigned char share_viewer_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/share-viewer.js"
+};
+FUNCTION(share_viewer_js)
+
+static const unsigned char share_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/share.html"
+};
+FUNCTION(share_html)
+
+static const unsigned char share_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/share.js"
+};
+FUNCTION(share_js)
+
+static const unsigned char sign_in_refused_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/sign-in-refused.html"
+};
+FUNCTION(sign_in_refused_html)
+
+static const unsigned char sign_in_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/sign-in.html"
+};
+FUNCTION(sign_in_html)
+
+static const unsigned char sign_in_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/sign-in.js"
+};
+FUNCTION(sign_in_js)
+
+static const unsigned char sign_up_closed_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/sign-up-closed.html"
+};
+FUNCTION(sign_up_closed_html)
+
+static const unsigned char sign_up_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/sign-up.html"
+};
+FUNCTION(sign_up_html)
+
+static const unsigned char style_css[] = {
+#embed "../CloudKitHTTP/Pages/Content/style.css"
+};
+FUNCTION(style_css)
+
+static const unsigned char welkin_encryption_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/welkin-encryption.js"
+};
+FUNCTION(welkin_encryption_js)
+
+static const unsigned char welkin_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/welkin.js"
+};
+FUNCTION(welkin_js)

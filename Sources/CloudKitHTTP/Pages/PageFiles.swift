@@ -1,0 +1,25 @@
+import CPageContent
+
+/// The files of `Pages/Content`, which `CPageContent` embeds in the program.
+enum PageFiles {
+    static let landingPage = bytes(page_content_landing_html())
+    static let notificationsWorker = bytes(page_content_notifications_worker_js())
+    static let notificationsPage = bytes(page_content_notifications_html())
+    static let notificationsScript = bytes(page_content_notifications_js())
+    static let shareNotFoundPage = bytes(page_content_share_not_found_html())
+    static let shareViewerScript = bytes(page_content_share_viewer_js())
+    static let sharePage = bytes(page_content_share_html())
+    static let shareScript = bytes(page_content_share_js())
+    static let signInRefusedPage = bytes(page_content_sign_in_refused_html())
+    static let signInPage = bytes(page_content_sign_in_html())
+    static let signInScript = bytes(page_content_sign_in_js())
+    static let signUpClosedPage = bytes(page_content_sign_up_closed_html())
+    static let signUpPage = bytes(page_content_sign_up_html())
+    static let style = bytes(page_content_style_css())
+    static let welkinEncryptionScript = bytes(page_content_welkin_encryption_js())
+    static let welkinScript = bytes(page_content_welkin_js())
+
+    private static func bytes(_ content: page_content) -> [UInt8] {
+        Array(UnsafeBufferPointer(start: content.bytes, count: content.count))
+    }
+}
