@@ -34,11 +34,12 @@ try {
     document.getElementById(${JSON.stringify(form)}).requestSubmit();
   }`);
   const items = () => page.run(`[...document.querySelectorAll("#items li")].map((row) => (row.querySelector("input").checked ? "[x] " : "[ ] ") + row.innerText.trim())`);
+  const isSaving = () => page.run(`Boolean(document.querySelector("#items input:disabled"))`);
   const message = () => page.run(`document.getElementById("message").textContent`);
   const arrives = (text) => until(text, async () => {
     const problem = await message();
     if (problem) throw new Error(problem);
-    return (await items()).includes(text);
+    return !(await isSaving()) && (await items()).includes(text);
   });
   const show = async () => { for (const item of await items()) console.log(`     ${item}`); };
 

@@ -22,13 +22,13 @@ function say(text, { remedy, isProblem } = {}) {
 }
 
 /** Ends the page: nothing of it can be used any more. */
-function end(title, text) {
+function end(title, text, isProblem = true) {
   isOver = true;
   sessionStorage.removeItem(sessionKey);
   for (const part of document.querySelectorAll("main > section, footer")) part.hidden = true;
   find("title").textContent = title;
   find("subtitle").textContent = "";
-  say(text);
+  say(text, { isProblem });
   find("panel").setAttribute("aria-busy", "false");
   find("title").focus();
 }
@@ -80,7 +80,7 @@ function act(form) {
 }
 
 function finish() {
-  end("Done", "You can close this tab.");
+  end("Done", "You can close this tab.", false);
   window.close();
 }
 
