@@ -90,7 +90,9 @@ async function ask(text) {
   dialog.returnValue = "no";
   dialog.showModal();
   find("question-no").focus();
-  await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
+  // The event of an earlier question may still be on its way.
+  do await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
+  while (dialog.open);
   return dialog.returnValue === "yes";
 }
 
