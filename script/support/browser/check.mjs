@@ -11,6 +11,7 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startBrowser } from "../web-push/browser.mjs";
+import { checkAccess } from "./access.mjs";
 import { checkClient } from "./client.mjs";
 import { checkEncryption } from "./encryption.mjs";
 import { checkReplay } from "./replay.mjs";
@@ -97,8 +98,8 @@ function startPeer(environment) {
 /** Pages of another origin than the cloud's. */
 async function startApp() {
   const server = createServer((request, response) => {
-    const files = { "/vectors.mjs": join(sources, "script/support/browser/vectors.mjs") };
-    const file = files[request.url];
+    const isScript = ["/vectors.mjs", "/access-page.mjs"].includes(request.url);
+    const file = isScript && join(sources, "script/support/browser", request.url);
     response.setHeader("Content-Type", file ? "text/javascript" : "text/html");
     response.end(file ? readFileSync(file) : "<!doctype html><title>App</title><link rel=icon href=data:,><div id=apple-sign-in-button></div><div id=apple-sign-out-button></div>");
   });
@@ -209,7 +210,7 @@ async function main() {
       return { user: container._connection.user.userRecordName, hasKeys: container.hasKeys };
     }`),
   };
-  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, share: checkSharePage };
+  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, share: checkSharePage, access: checkAccess };
   for (const [name, body] of Object.entries(all)) {
     if (parts.length > 0 && !parts.includes(name)) continue;
     await body(check);
