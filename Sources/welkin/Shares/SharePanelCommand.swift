@@ -25,6 +25,8 @@ struct SharePanelCommand: AsyncParsableCommand {
                 found = try await chosen()
             }
             if let found { try await show(found.share, in: found.container) }
+        } catch let error as CKError where error.code == .notAuthenticated {
+            throw CommandFailure("nobody is signed in on this device; sign in with welkin login")
         } catch let error as CKError {
             throw CommandFailure(error.localizedDescription)
         }
@@ -86,7 +88,8 @@ struct ListedShare {
     static func all(in container: CKContainer) async throws -> [ListedShare] {
         var found: [ListedShare] = []
         for database in [container.privateCloudDatabase, container.sharedCloudDatabase] {
-            for zone in try await database.allRecordZones() {
+            // A default zone has neither shares nor changes.
+            for zone in try await database.allRecordZones() where zone.capabilities.contains(.fetchChanges) {
                 let shares = try await shares(in: zone.zoneID, of: database)
                 found += shares.map { ListedShare(share: $0, isOwn: database.databaseScope == .private) }
             }
