@@ -7,7 +7,7 @@ function formsOf(text) {
   const bytes = Buffer.from(text);
   // Base 64 of the text behind none, one and two other bytes, without the letters that these share.
   const base64 = [0, 1, 2].map((shift) => Buffer.concat([Buffer.alloc(shift), bytes]).toString("base64").slice(shift ? 4 : 0).replace(/=+$/, "").slice(0, -1));
-  return [text, encodeURIComponent(text), ...base64, bytes.toString("hex"), Buffer.from(text, "utf16le").toString("latin1")];
+  return [bytes.toString("latin1"), encodeURIComponent(text), ...base64, bytes.toString("hex"), Buffer.from(text, "utf16le").toString("latin1")];
 }
 
 /** Searches what a stopped cloud has left behind. */
@@ -15,7 +15,7 @@ export function checkStored({ assert, folder, logFile, readFileSync, say, secret
   const data = join(folder, "data");
   const names = readdirSync(data, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
   const places = [...names, logFile].map((name) => ({ name: name.slice(folder.length + 1), text: readFileSync(name).toString("latin1") }));
-  const has = (secret) => places.filter(({ text }) => formsOf(secret).some((form) => text.includes(Buffer.from(form, "latin1").toString("latin1")))).map(({ name }) => name);
+  const has = (secret) => places.filter(({ text }) => formsOf(secret).some((form) => text.includes(form))).map(({ name }) => name);
   // The search finds what is there: the path of a request in the log, and names of zones in the store.
   assert.ok(has("records/modify").includes("log"), "the log has the requests");
   if (seen.requests.some(({ body }) => body.includes(`"zoneName":"Notes"`))) assert.ok(has("Notes").some((name) => name.includes("data/")), "the store has the zones");

@@ -14,6 +14,11 @@ export async function checkWindow(check) {
   async function appPage(origin, apiToken) {
     const profile = await context();
     const page = { ...(await open(`${origin}/`, { context: profile })), profile };
+    await load(page, apiToken);
+    return page;
+  }
+
+  async function load(page, apiToken) {
     await page.run(`{
       const { CloudKit } = await import("${base}/welkin/1/welkin.js");
       const encryption = await import("${base}/welkin/1/welkin-encryption.js");
@@ -23,7 +28,6 @@ export async function checkWindow(check) {
       addEventListener("message", ({ data, origin }) => messages.push({ data, origin }));
       await container.setUpAuth();
     }`);
-    return page;
   }
 
   const begin = (page) => page.run(`{ window.entering = container.signIn().then((user) => user.userRecordName, (error) => error.ckErrorCode); }`);
@@ -82,6 +86,10 @@ export async function checkWindow(check) {
   }`);
   assert.deepEqual(await work("by-window"), ["canary-secret-of-the-device window", []]);
   assert.equal((await ada("read", "by-window")).secret, "canary-secret-of-the-browser by-window");
+  await page.reload();
+  await load(page, token);
+  assert.equal(await page.run(`container.hasKeys`), true, "a page that is loaded again has its keys");
+  assert.deepEqual(await work("after-reload"), ["canary-secret-of-the-device window", []]);
   // The cloud's own origin keeps nothing of it.
   assert.deepEqual((await (await open(`${base}/`, { context: page.profile })).run(`(await indexedDB.databases()).map(({ name }) => name)`)), []);
   say("the window of the cloud gives a page of another site keys that work and cannot be read out");

@@ -69,7 +69,9 @@ function handOver(data, token) {
   return "You are signed in. You can close this window.";
 }
 
+// Why a page that asked gets no keys; only the page for signing up has rounds.
 function keysWithheld(data) {
+  if (data.rounds) return "The account has no keys yet: its first device makes them (welkin login).";
   return askingOrigin(data) ? "This page was given no keys in the window for signing in. Sign in again, and agree there."
     : "The window for signing in gives keys only to pages whose origin the API token names (welkin token create --origin).";
 }
