@@ -185,10 +185,10 @@ let package = Package(
         .executableTarget(
             name: "welkin",
             dependencies: [
-                "CloudBackup", "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel",
+                "CloudBackup", "CloudKit", "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel",
                 "CloudKitSchema",
                 "CloudKitServer", "CloudKitHTTP",
-                "CloudKitDevice",
+                "CloudKitDevice", "CloudKitUI",
                 "OrderedStore", "OrderedStorePostgres", "OrderedStoreSQLite", "FileStore", "HTTPTransfer",
                 "IdentityDirectory", "WebPush", "Console", "CommandSettings", "CBuildInfo",
                 hummingbird, hummingbirdCore,

@@ -43,7 +43,11 @@ struct ShoppingStore: Sendable {
             let records = try await records(of: zone, in: database)
             for list in records where list.recordType == "List" {
                 let items = records.filter { $0.parent?.recordID == list.recordID }
-                    .sorted { ($0.creationDate ?? .distantPast) < ($1.creationDate ?? .distantPast) }
+                    .sorted {
+                        ($0.creationDate ?? .distantPast, $0.itemTitle) < (
+                            $1.creationDate ?? .distantPast, $1.itemTitle
+                        )
+                    }
                 lists.append(
                     List(
                         title: list.encryptedValues["title"] as? String ?? "",

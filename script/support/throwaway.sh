@@ -22,7 +22,8 @@ welkin_start_cloud() {
     "$programs/welkin" serve --data "$welkin_data" --port "${port:-0}" --log-level warning >>"$log" 2>&1 &
     welkin_cloud=$!
     for _ in {1..300}; do
-        if (( $(grep -cs '^listening on ' "$log" || true) > ${started:-0} )); then
+        # The log may not exist yet: nothing counts as 0.
+        if [[ $(grep -cs '^listening on ' "$log") -gt ${started:-0} ]]; then
             welkin_endpoint=$(sed -n 's/^listening on //p' "$log" | tail -n 1)
             return
         fi

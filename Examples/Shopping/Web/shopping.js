@@ -22,10 +22,10 @@ const database = container.sharedCloudDatabase;
 const lists = new Map();
 const zoneKey = ({ zoneName, ownerRecordName }) => `${ownerRecordName}/${zoneName}`;
 
-/** Runs a step, and says why it failed. */
-async function attempt(step) {
+/** Runs a step, and says why it failed; a quiet one leaves an earlier message to be read. */
+async function attempt(step, { isQuiet = false } = {}) {
   try {
-    say("");
+    if (!isQuiet) say("");
     await step();
   } catch (error) {
     say(error.ckErrorCode === "NETWORK_ERROR" ? "The cloud cannot be reached. Try again." : error.reason ?? error.message);
@@ -52,16 +52,23 @@ async function fetchLists() {
   draw();
 }
 
+const titleOf = (record) => record.fields.title?.value ?? "An item that this browser cannot open yet";
+
+/** The oldest first; items that were added together by title. */
+const inOrder = (one, other) => one.created.timestamp - other.created.timestamp || titleOf(one).localeCompare(titleOf(other));
+
 function itemRow(list, record) {
   const row = document.createElement("li");
   const label = document.createElement("label");
   const box = Object.assign(document.createElement("input"), { type: "checkbox", checked: record.fields.done?.value === 1 });
-  box.addEventListener("change", () => attempt(async () => {
-    const saved = await database.saveRecords({ ...record, fields: { done: box.checked ? 1 : 0 } }, { zoneID: list.zoneID });
-    saved.orThrow();
-    await fetchLists();
-  }));
-  label.append(box, record.fields.title?.value ?? "An item that this browser cannot open yet");
+  box.addEventListener("change", () => {
+    // Until it is saved, and drawn again.
+    box.disabled = true;
+    attempt(async () => {
+      (await database.saveRecords({ ...record, fields: { done: box.checked ? 1 : 0 } }, { zoneID: list.zoneID })).orThrow();
+    }).then(() => attempt(fetchLists, { isQuiet: true }));
+  });
+  label.append(box, titleOf(record));
   row.append(label);
   return row;
 }
@@ -70,7 +77,7 @@ function draw() {
   const rows = [];
   for (const list of lists.values()) {
     const records = [...list.records.values()].filter((record) => record.recordType === "Item");
-    rows.push(...records.toSorted((one, other) => one.created.timestamp - other.created.timestamp).map((record) => itemRow(list, record)));
+    rows.push(...records.toSorted(inOrder).map((record) => itemRow(list, record)));
   }
   find("items").replaceChildren(...rows);
   find("add").hidden = !lists.size;
@@ -97,7 +104,7 @@ async function begin() {
   for (const id of ["join", "sign-out"]) find(id).hidden = false;
   if (!container.hasKeys) say(container.keysMissingReason);
   await fetchLists();
-  container.addNotificationListener(() => attempt(fetchLists));
+  container.addNotificationListener(() => attempt(fetchLists, { isQuiet: true }));
   await container.registerForNotifications();
 }
 
@@ -114,10 +121,11 @@ function onSubmit(form, field, act) {
 
 onSubmit("join", "link", join);
 onSubmit("add", "item", add);
-onSubmit("sign-in", "password", async (password) => {
-  await container.signIn({ email: find("email").value, password });
+// In a window of the cloud, where the person agrees that this page gets keys: it never sees the password.
+find("sign-in").addEventListener("click", () => attempt(async () => {
+  await container.signIn();
   await begin();
-});
+}));
 find("sign-out").addEventListener("click", () => attempt(async () => {
   await container.signOut();
   location.reload();

@@ -41,7 +41,10 @@ enum Pages {
     ///
     /// - Parameter signUpQuery: The query of the sign-up page; nil when sign-up is closed.
     static func signIn(_ app: App, signUpQuery: String?) -> EndpointResponse {
-        html(signInPage.filled(with: app.values.merging(["signUpQuery": signUpQuery]) { $1 }))
+        let values: [String: String?] = [
+            "signUpQuery": signUpQuery, "encryption": ScriptLibrary.shared.encryption.path,
+        ]
+        return html(signInPage.filled(with: app.values.merging(values) { $1 }))
     }
 
     /// Creates an account; the browser is then signed in.

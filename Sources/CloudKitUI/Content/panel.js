@@ -22,13 +22,13 @@ function say(text, { remedy, isProblem } = {}) {
 }
 
 /** Ends the page: nothing of it can be used any more. */
-function end(title, text) {
+function end(title, text, isProblem = true) {
   isOver = true;
   sessionStorage.removeItem(sessionKey);
   for (const part of document.querySelectorAll("main > section, footer")) part.hidden = true;
   find("title").textContent = title;
   find("subtitle").textContent = "";
-  say(text);
+  say(text, { isProblem });
   find("panel").setAttribute("aria-busy", "false");
   find("title").focus();
 }
@@ -80,7 +80,7 @@ function act(form) {
 }
 
 function finish() {
-  end("Done", "You can close this tab.");
+  end("Done", "You can close this tab.", false);
   window.close();
 }
 
@@ -90,7 +90,9 @@ async function ask(text) {
   dialog.returnValue = "no";
   dialog.showModal();
   find("question-no").focus();
-  await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
+  // The event of an earlier question may still be on its way.
+  do await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
+  while (dialog.open);
   return dialog.returnValue === "yes";
 }
 

@@ -1,11 +1,11 @@
 import ArgumentParser
 import CloudKitDevice
 
-/// Manages access to the shares of the account.
+/// Shows and manages the shares of the account.
 struct ShareCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "share", abstract: "Confirm who gets access to your shares.",
-        subcommands: [ConfirmShareCommand.self])
+        commandName: "share", abstract: "Show the panel of a share, and confirm who gets access to your shares.",
+        subcommands: [SharePanelCommand.self, ConfirmShareCommand.self], defaultSubcommand: SharePanelCommand.self)
 }
 
 /// Confirms participants of shares whom no device of the account has confirmed.

@@ -12,6 +12,13 @@ enum Confirmation {
         return readLine()?.trimmingCharacters(in: .whitespaces).lowercased() == "yes"
     }
 
+    /// Returns what the user typed; nil without a terminal, or at the end of what they type.
+    static func answer(_ text: String) -> String? {
+        guard isPossible else { return nil }
+        Output.write(text, to: 2)
+        return readLine()?.trimmingCharacters(in: .whitespaces)
+    }
+
     /// Waits for Return; returns immediately without a terminal.
     static func waitForReturn() {
         guard isPossible else { return }

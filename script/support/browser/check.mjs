@@ -5,16 +5,19 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startBrowser } from "../web-push/browser.mjs";
+import { checkAccess } from "./access.mjs";
 import { checkClient } from "./client.mjs";
 import { checkEncryption } from "./encryption.mjs";
 import { checkReplay } from "./replay.mjs";
 import { checkSharePage } from "./share-page.mjs";
+import { checkStored } from "./stored.mjs";
+import { checkWindow } from "./window.mjs";
 
 const words = process.argv.slice(2);
 const isLive = words.includes("--live");
@@ -24,6 +27,7 @@ const [program, peerProgram, ...parts] = words.filter((word) => !word.startsWith
 const sources = fileURLToPath(new URL("../../..", import.meta.url));
 const content = join(sources, "Sources/CloudKitHTTP/Pages/Content");
 const folder = mkdtempSync(join(tmpdir(), "check-browser-"));
+const logFile = `${folder}/log`;
 const container = "iCloud.com.example.browser";
 const password = "correct horse battery";
 const variables = { ...process.env, XDG_DATA_HOME: `${folder}/share`, XDG_CONFIG_HOME: `${folder}/config`, XDG_CACHE_HOME: `${folder}/cache`, HOME: folder };
@@ -40,11 +44,13 @@ function fail(error) {
   finish(1);
 }
 
+async function stop(child) {
+  const ended = new Promise((done) => child.once("exit", done));
+  if (child.exitCode === null && child.kill()) await ended;
+}
+
 async function finish(status) {
-  for (const child of running) {
-    const ended = new Promise((done) => child.once("exit", done));
-    if (child.exitCode === null && child.kill()) await ended;
-  }
+  for (const child of running) await stop(child);
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   process.exit(status);
 }
@@ -64,7 +70,9 @@ const welkin = (...given) =>
   execFileSync(resolve(program), [...given, ...(onDevice.has(given[0]) ? [] : ["--data", `${folder}/data`])], { env: variables, encoding: "utf8" });
 
 async function startCloud(port = 0, ...options) {
-  const cloud = spawn(resolve(program), ["serve", "--data", `${folder}/data`, "--port", String(port), "--log-level", "error", ...options], { env: variables, stdio: ["ignore", "pipe", "inherit"] });
+  const log = openSync(logFile, "a");
+  const cloud = spawn(resolve(program), ["serve", "--data", `${folder}/data`, "--port", String(port), "--log-level", "trace", ...options], { env: variables, stdio: ["ignore", "pipe", log] });
+  closeSync(log);
   running.push(cloud);
   let output = "";
   cloud.stdout.on("data", (part) => { output += part; });
@@ -95,16 +103,16 @@ function startPeer(environment) {
 }
 
 /** Pages of another origin than the cloud's. */
-async function startApp() {
+async function startApp(host = "127.0.0.1") {
   const server = createServer((request, response) => {
-    const files = { "/vectors.mjs": join(sources, "script/support/browser/vectors.mjs") };
-    const file = files[request.url];
+    const isScript = ["/vectors.mjs", "/access-page.mjs"].includes(request.url);
+    const file = isScript && join(sources, "script/support/browser", request.url);
     response.setHeader("Content-Type", file ? "text/javascript" : "text/html");
     response.end(file ? readFileSync(file) : "<!doctype html><title>App</title><link rel=icon href=data:,><div id=apple-sign-in-button></div><div id=apple-sign-out-button></div>");
   });
   await new Promise((done) => server.listen(0, "127.0.0.1", done));
   server.unref();
-  return `http://127.0.0.1:${server.address().port}`;
+  return `http://${host}:${server.address().port}`;
 }
 
 /** Opens pages, and notes what they request and report. */
@@ -161,7 +169,13 @@ function pages(browser, base) {
 
 async function main() {
   const started = Date.now();
-  const { base } = await startCloud();
+  let { base, cloud } = await startCloud();
+  /** Stops the cloud, and starts it again on its port after a step. */
+  const restart = async (meanwhile) => {
+    await stop(cloud);
+    await meanwhile();
+    ({ cloud } = await startCloud(new URL(base).port));
+  };
   const app = await startApp();
   const people = { ada: "ada@example.com", grace: "grace@example.com", mary: "mary@example.com", eve: "eve@example.com" };
   for (const [name, email] of Object.entries(people)) {
@@ -179,9 +193,9 @@ async function main() {
   running.push(browser.process);
   const context = async () => (await browser.send("Target.createBrowserContext")).browserContextId;
   const { open, shoot, seen } = pages(browser, base);
-  report = () => console.error({ problems: seen.problems, failures: seen.failures, last: seen.requests.slice(-8).map(({ url }) => url) });
+  report = () => console.error(readFileSync(logFile, "utf8").split("\n").filter((line) => / (warning|error|critical) /.test(line)).slice(-20).join("\n"), { problems: seen.problems, failures: seen.failures, last: seen.requests.slice(-8).map(({ url }) => url) });
   const check = {
-    assert, isLive, base, app, token, container, people, password, say, until, welkin, device, open, shoot, seen, context, folder, startCloud, program: resolve(program),
+    assert, browser, isLive, base, restart, secrets: new Set([password]), startApp, variables, app, token, container, people, password, say, until, welkin, device, open, shoot, seen, context, folder, logFile, startCloud, program: resolve(program),
     ada: startPeer(environment("ada")), sources, readFileSync,
     peer: (profile, endpoint = base) => startPeer({ ...environment(profile), CLOUDKIT_ENDPOINT: endpoint }),
     /** Signs a further device of Ada's in, by another address of the cloud. */
@@ -209,12 +223,14 @@ async function main() {
       return { user: container._connection.user.userRecordName, hasKeys: container.hasKeys };
     }`),
   };
-  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, share: checkSharePage };
+  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, window: checkWindow, share: checkSharePage, access: checkAccess };
   for (const [name, body] of Object.entries(all)) {
     if (parts.length > 0 && !parts.includes(name)) continue;
     await body(check);
     assert.deepEqual(seen.problems, [], "the pages reported errors");
   }
+  await stop(cloud);
+  checkStored(check);
   say(`${seen.requests.length} requests seen, ${Math.round((Date.now() - started) / 1000)} seconds`);
 }
 

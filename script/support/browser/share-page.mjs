@@ -163,10 +163,58 @@ export async function checkSharePage(check) {
   await says(page, /was cut or changed/);
   await page.close();
   page = await open(link.replace(/^http:\/\/127\.0\.0\.1/, "http://cloud.test").replace(/share\/.*/, `share/${invitation.split("/share/")[1]}`), {});
-  await says(page, /works over HTTPS/);
+  await says(page, /no encryption to pages without HTTPS. Open the link by an address that begins with https, or in an app/);
+  assert.equal(await page.run(`document.getElementById("app").open`), true, "how to open it in an app");
   await shoot(page, "11-plain-http-1280-light");
   await page.close();
+  const query = new URLSearchParams({ container: check.container, environment: "development", ckAPIToken: check.token });
+  page = await open(`${base.replace("127.0.0.1", "cloud.test")}/sign-in?${query}`, {});
+  await says(page, /no encryption to pages without HTTPS/);
+  assert.equal(await page.run(`document.querySelector("#sign-in button").disabled`), true);
+  assert.match(await page.run(`{
+    const { CloudKit } = await import("/welkin/1/welkin.js");
+    const encryption = await import("/welkin/1/welkin-encryption.js");
+    CloudKit.configure({ encryption, containers: [{ containerIdentifier: "${check.container}", apiTokenAuth: { apiToken: "${check.token}" } }] });
+    return CloudKit.getDefaultContainer().signIn({ email: "a@example.com", password: "b" }).then(() => "", (error) => error.message);
+  }`), /no encryption to this page. Open it by an address that begins with https/);
+  await page.close();
   say("one-time links that were used, forged, cut, and plain HTTP: a sentence each");
+
+  // The session ends while the page is open, and the cloud stops and comes back.
+  await ada("save", "lasting", "", "canary-secret-of-the-device lasting", "canary-file-of-the-device");
+  const { url: lasting } = await ada("share", "lasting", "read", "");
+  page = await open(lasting, { context: await context() });
+  await signIn(page, people.mary);
+  await shows(page, "You can read it.");
+  await click(page, "#accept");
+  await shows(page, "canary-secret-of-the-device lasting");
+  await page.run(`{
+    const [key] = Object.keys(sessionStorage).filter((name) => name.startsWith("welkin "));
+    const query = new URLSearchParams({ ckAPIToken: document.getElementById("viewer").dataset.token, ckWebAuthToken: sessionStorage.getItem(key) });
+    const answer = await fetch("/device/1/${check.container}/development/sessions/delete?" + query, { method: "POST", body: "{}" });
+    if (!answer.ok) throw new Error("the session stays");
+  }`);
+  await says(page, /You are signed out: the session has ended. Sign in again./);
+  assert.ok(!(await text(page)).includes("canary"), "nothing of it stays");
+  await shoot(page, "13-session-over-1280-light");
+  await signIn(page, people.mary);
+  await shows(page, "canary-secret-of-the-device lasting");
+  await check.restart(async () => {
+    await says(page, /The cloud cannot be reached. Check the connection and try again./);
+    assert.match(await text(page), /canary-secret-of-the-device lasting/, "what was read stays");
+  });
+  await until("the message to go", async () => (await message(page)) === "");
+  await page.close();
+  page = await open(lasting, { context: await context() });
+  await shows(page, "Sign in to this cloud");
+  await check.restart(async () => {
+    await signIn(page, people.mary);
+    await says(page, /cannot be reached/);
+  });
+  await click(page, "#retry");
+  await shows(page, "canary-secret-of-the-device lasting");
+  await page.close();
+  say("a session that ends, and a cloud that stops and comes back: a sentence each, and the page goes on");
 
   // Labels, headings, language; both schemes have enough contrast, as far as a script can tell.
   page = await open(invitation, { context: await context(), isDark: true });

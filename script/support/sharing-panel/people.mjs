@@ -19,6 +19,7 @@ export class People {
   folder = mkdtempSync(join(tmpdir(), "check-sharing-panel-"));
   running = [];
   #token;
+  #cloud;
 
   constructor(welkin, app, container) {
     Object.assign(this, { welkin, app, container });
@@ -34,14 +35,26 @@ export class People {
   }
 
   async start() {
-    const cloud = spawn(this.welkin, ["serve", "--data", `${this.folder}/data`, "--port", "0", "--log-level", "error"],
-      { env: this.variables, stdio: ["ignore", "pipe", "inherit"] });
-    this.running.push(cloud);
-    let output = "";
-    cloud.stdout.on("data", (part) => { output += part; });
-    this.base = await until("a listening cloud", () => output.match(/listening on (\S+)/)?.[1]);
+    await this.startCloud();
     this.#token = JSON.parse(this.#operator("token", "create", this.container, "--json")).token;
     Object.assign(this.variables, { CLOUDKIT_ENDPOINT: this.base, CLOUDKIT_API_TOKEN: this.#token, CLOUDKIT_ENVIRONMENT: "development" });
+  }
+
+  /** Starts the cloud, on its former port if it had one. */
+  async startCloud() {
+    const port = this.base ? new URL(this.base).port : "0";
+    this.#cloud = spawn(this.welkin, ["serve", "--data", `${this.folder}/data`, "--port", port, "--log-level", "error"],
+      { env: this.variables, stdio: ["ignore", "pipe", "inherit"] });
+    this.running.push(this.#cloud);
+    let output = "";
+    this.#cloud.stdout.on("data", (part) => { output += part; });
+    this.base = await until("a listening cloud", () => output.match(/listening on (\S+)/)?.[1]);
+  }
+
+  async stopCloud() {
+    const ended = new Promise((done) => this.#cloud.once("exit", done));
+    this.#cloud.kill();
+    await ended;
   }
 
   #operator(...words) {
@@ -63,6 +76,15 @@ export class People {
   /** Runs the app of a person to its end. */
   run(name, ...words) {
     return execFileSync(this.app, words, { env: this.#environment(name), encoding: "utf8" });
+  }
+
+  /** Runs `welkin` as a person does who may be refused; returns what it prints. */
+  attempt(name, ...words) {
+    try {
+      return { output: execFileSync(this.welkin, words, { env: this.#environment(name), encoding: "utf8", stdio: "pipe" }), status: 0 };
+    } catch (error) {
+      return { output: `${error.stdout}${error.stderr}`, status: error.status };
+    }
   }
 
   /** Opens a link as `welkin open` does, and runs the person's app, which joins. */
@@ -93,7 +115,7 @@ export class People {
     const ended = new Promise((done) => app.once("exit", done));
     const address = await until("an opened panel", () => { try { return readFileSync(opened, "utf8"); } catch { return app.exitCode !== null && "ended"; } });
     assert.notEqual(address, "ended", "the app ended without a panel");
-    return { address, ended };
+    return { address, ended, app };
   }
 
   async end() {

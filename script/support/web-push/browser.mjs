@@ -60,23 +60,34 @@ export function startBrowser(folder, options) {
       call(method, params).catch(reject);
     });
     await load("Page.navigate", { url });
-    return {
-      call,
-      /** What an expression comes to, awaited, as if a person had done it. */
-      async run(expression) {
-        const answer = await call("Runtime.evaluate", {
-          expression: `(async () => ${expression})()`, awaitPromise: true, returnByValue: true, userGesture: true,
-        });
-        if (answer.exceptionDetails) throw new Error(answer.exceptionDetails.exception?.description ?? "exception");
-        return answer.result.value;
-      },
-      reload: () => load("Page.reload", {}),
-      close: () => send("Target.closeTarget", { targetId }),
-    };
+    return { ...commands(call, targetId), reload: () => load("Page.reload", {}) };
+  }
+
+  const commands = (call, targetId) => ({
+    call,
+    /** What an expression comes to, awaited, as if a person had done it. */
+    async run(expression) {
+      const answer = await call("Runtime.evaluate", {
+        expression: `(async () => ${expression})()`, awaitPromise: true, returnByValue: true, userGesture: true,
+      });
+      if (answer.exceptionDetails) throw new Error(answer.exceptionDetails.exception?.description ?? "exception");
+      return answer.result.value;
+    },
+    close: () => send("Target.closeTarget", { targetId }),
+  });
+
+  /** Takes control of a page that another one has opened; `watch` gets its events. */
+  async function attach(targetId, { watch } = {}) {
+    const { sessionId } = await send("Target.attachToTarget", { targetId, flatten: true });
+    const call = (method, params) => send(method, params, sessionId);
+    if (watch) listeners.add((message) => message.sessionId === sessionId && watch(message, call));
+    await call("Page.enable");
+    await call("Network.enable", { maxPostDataSize: 1 << 24 });
+    return commands(call, targetId);
   }
 
   /** Calls a function with every event of every page. */
   const listen = (listener) => listeners.add(listener);
 
-  return { process, send, open, listen };
+  return { process, send, open, attach, listen };
 }

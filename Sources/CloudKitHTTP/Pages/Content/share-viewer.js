@@ -44,6 +44,10 @@ function explanation(error) {
 }
 
 function fail(error) {
+  if (error.isSessionOver || error.ckErrorCode === "AUTHENTICATION_REQUIRED") {
+    say("You are signed out: the session has ended. Sign in again.");
+    return show(...signInForm());
+  }
   say(explanation(error));
   document.getElementById("retry")?.remove();
   if (error.ckErrorCode === "NETWORK_ERROR" && retry) {
@@ -377,7 +381,9 @@ async function saveFields(view, record, fields) {
 
 async function begin() {
   if (!globalThis.crypto?.subtle || !globalThis.indexedDB) {
-    return say(isSecureContext ? "This browser has no encryption for pages, which this page needs." : "This page works over HTTPS, or on this very machine: the browser offers no encryption to it.");
+    document.getElementById("app").open = true;
+    return say(isSecureContext ? "This browser offers no encryption, which this page needs. Open the link in another browser, or in an app."
+      : "The browser offers no encryption to pages without HTTPS. Open the link by an address that begins with https, or in an app.");
   }
   const [{ CloudKit }, encryption] = await Promise.all([import(place.dataset.library), import(place.dataset.encryption)]);
   const fragment = location.hash.slice(1);

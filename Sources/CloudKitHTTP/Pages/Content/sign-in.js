@@ -27,6 +27,25 @@ async function post(data, action, body) {
   return answer;
 }
 
+// The origin of the page that opened this window and asks for keys, if the app's token names it: keys go to an exact origin alone.
+function askingOrigin(data) {
+  const asked = location.hash.startsWith("#keys=") ? location.hash.slice(6) : "";
+  return window.opener && !data.callback && data.origins?.split(" ").includes(asked) ? asked : "";
+}
+
+// Signs in with the account's keys, which no script can read out; nothing of them is kept in this window.
+async function openWithKeys(data, email, password, isKept) {
+  const encryption = await import(data.encryption);
+  const { container, environment } = data;
+  return encryption.signIn({ container, environment, isKept, device: (action, body) => post(data, action, body) }, { email, password });
+}
+
+function handOverKeys(origin, made) {
+  window.opener.postMessage({ ...made, ckSession: made.ckWebAuthToken }, origin);
+  window.close();
+  return "You are signed in. You can close this window.";
+}
+
 // Hands the token to the page itself where that is one of the cloud's own, or to the app: by address where its token names one, else to the page that opened this one.
 function handOver(data, token) {
   if (data.stays) {
@@ -43,15 +62,26 @@ function handOver(data, token) {
   if (window.opener) {
     const origins = data.origins ? data.origins.split(" ") : ["*"];
     for (const origin of origins) {
-      window.opener.postMessage({ ckWebAuthToken: token, ckSession: token }, origin);
+      window.opener.postMessage({ ckWebAuthToken: token, ckSession: token, withheld: keysWithheld(data) }, origin);
     }
     window.close();
   }
   return "You are signed in. You can close this window.";
 }
 
+// Why a page that asked gets no keys; only the page for signing up has rounds.
+function keysWithheld(data) {
+  if (data.rounds) return "The account has no keys yet: its first device makes them (welkin login).";
+  return askingOrigin(data) ? "This page was given no keys in the window for signing in. Sign in again, and agree there."
+    : "The window for signing in gives keys only to pages whose origin the API token names (welkin token create --origin).";
+}
+
 async function signIn(form, data) {
   const email = form.elements.email.value;
+  if (form.elements.keys?.checked) {
+    const made = await openWithKeys(data, email, form.elements.password.value, form.elements.persist.checked);
+    return handOverKeys(askingOrigin(data), made);
+  }
   const puzzle = await post(data, "sessions/prepare", { email });
   const proof = await deriveProof(form.elements.password.value, puzzle.salt, puzzle.rounds);
   const lifetime = form.elements.persist?.checked ? "persistent" : "session";
@@ -76,8 +106,13 @@ if (typeof document !== "undefined") {
   const message = document.getElementById("message");
   const button = form.querySelector("button");
   if (!globalThis.crypto || !crypto.subtle) {
-    message.textContent = "Signing in works over HTTPS, or on this very machine.";
+    message.textContent = "The browser offers no encryption to pages without HTTPS. Open this page by an address that begins with https.";
     button.disabled = true;
+  }
+  const asking = document.getElementById("asking") && askingOrigin(form.dataset);
+  if (asking) {
+    document.getElementById("asking").textContent = asking;
+    document.getElementById("keys").hidden = false;
   }
   form.addEventListener("submit", async (event) => {
     event.preventDefault();

@@ -1,7 +1,7 @@
 /**
  * Encryption for `welkin.js`, by WebCrypto: the formats of docs/encryption.md, and the look-ups of docs/directory.md.
  *
- * Keys are kept as `CryptoKey`s that no script can read out. Keys below them, of records and shares, are bytes in the page's memory.
+ * Keys are kept as `CryptoKey`s that no script can read out. Keys below them are bytes in the page's memory.
  *
  * @module welkin-encryption
  */
@@ -153,7 +153,7 @@ async function publicHalf(algorithm, seed) {
   return fromBase64(x.replaceAll("-", "+").replaceAll("_", "/"));
 }
 
-/** @returns {Promise<{root: Uint8Array, proof: Uint8Array, wrappingKey: Uint8Array}>} What follows from a password. */
+/** What follows from a password. */
 export async function passwordKeys(password, salt, iterations) {
   const key = await subtle.importKey("raw", utf8(password.normalize("NFKC")), "PBKDF2", false, ["deriveBits"]);
   const root = new Uint8Array(await subtle.deriveBits({ name: "PBKDF2", hash: "SHA-256", salt, iterations }, key, 256));
@@ -423,7 +423,7 @@ export async function sealFile(file, key = random(32)) {
   return { sealed, secret };
 }
 
-/** Opens a sealed file as it arrives; the checksum is part of the key of its chunks. @param {ReadableStream<Uint8Array>} stream @returns {Promise<Blob>} */
+/** Opens a sealed file as it arrives; the checksum is part of the key of its chunks. */
 export async function openFile(secret, stream, type) {
   const parts = readAssetSecret(secret);
   const key = await streamKey(parts);
@@ -524,7 +524,7 @@ async function checkRight(right, share, epoch, identity) {
  * @param {string[]} share The share's place.
  * @param {string} participant The reader's id among the participants.
  * @param {object} own The reader's identity keys.
- * @param {(identity: object, user: string, isOwner: boolean) => Promise<void>} trust Refuses an identity that is not the known one.
+ * @param {Function} trust Refuses an identity that is not the known one.
  */
 export async function openInvitation(bytes, share, participant, own, trust) {
   const reader = new Reader(bytes, "an invitation");
@@ -815,29 +815,32 @@ const normalised = (email) => email.trim().normalize("NFC").toLowerCase();
 const roundsMin = 600_000;
 
 /**
- * Signs in with a password: derives proof and key as a device does, and keeps the container's keys.
+ * Opens a session with a password: derives proof and key as a device does. Keeps nothing.
  *
- * @returns {Promise<string>} The web auth token.
+ * @returns {Promise<object>} For `adopt`.
  */
 export async function signIn(connection, { email, password, deviceName = "Browser", signal }) {
-  if (!subtle) throw new EncryptionError("Signing in works over HTTPS, or on this very machine: the browser offers no encryption to this page.");
+  if (!subtle) throw new EncryptionError("The browser offers no encryption to this page. Open it by an address that begins with https.");
   const puzzle = await connection.device("sessions/prepare", { email }, { signal, qualityOfService: "userInitiated" });
   need(puzzle.rounds >= roundsMin, "The cloud asks for a proof from which the password could be guessed. Nothing was sent.");
   const { proof, wrappingKey } = await passwordKeys(password, fromBase64(puzzle.salt), puzzle.rounds);
   const lifetime = connection.isKept ? "persistent" : "session";
   const session = await connection.device(
     "sessions/create", { email, proof: toBase64(proof), deviceName, lifetime, wantsKeychain: true }, { signal, qualityOfService: "userInitiated", isRepeatable: false });
-  connection.keysWithheld = session.withholdsKeychain ? "The account's owner lets no browser read encrypted data (welkin keychain web on)."
-    : session.keychain ? null : "The account has no keys yet: its first device makes them (welkin login).";
+  const { ckWebAuthToken, userRecordName, keychain } = session;
+  const withheld = session.withholdsKeychain ? "The account's owner lets no browser read encrypted data (welkin keychain web on)."
+    : "The account has no keys yet: its first device makes them (welkin login).";
+  if (!keychain) return { ckWebAuthToken, userRecordName, withheld };
+  const { secret, identity, keys } = await openKeychain(keychain, wrappingKey, normalised(email));
+  const root = await deriving(await containerRoot(secret, connection.container, connection.environment));
+  return { ckWebAuthToken, userRecordName, account: { root, signingKey: keys.signingKey, agreementKey: keys.agreementKey, identity: identity.bytes } };
+}
+
+/** Keeps the keys that a sign-in brought, of this page or of the cloud's window. */
+export async function adopt(connection, { userRecordName, account, withheld }) {
+  connection.keysWithheld = withheld;
   await forget(connection, ["account"]);
-  if (session.keychain) {
-    const { secret, identity, keys } = await openKeychain(session.keychain, wrappingKey, normalised(email));
-    await kept.put(accountKey(connection, session.userRecordName), {
-      root: await deriving(await containerRoot(secret, connection.container, connection.environment)),
-      signingKey: keys.signingKey, agreementKey: keys.agreementKey, identity: identity.bytes,
-    });
-  }
-  return session.ckWebAuthToken;
+  if (account) await kept.put(accountKey(connection, userRecordName), account);
 }
 
 async function openKeychain(keychain, wrappingKey, account) {
@@ -1333,7 +1336,7 @@ class Keys {
 
   // --- Sealing
 
-  /** Saves and deletes records of one zone, sealing what has to be sealed. @returns {Promise<object[]>} Results and errors in order. */
+  /** Saves and deletes records of one zone, sealing what has to be sealed; returns results and errors in order. */
   async modify(database, zoneID, operations, { send, upload, root, desiredKeys, atomic }) {
     const zone = this.zone(zoneID);
     const isAtomic = atomic !== false && zone.zoneID.zoneName !== "_defaultZone";

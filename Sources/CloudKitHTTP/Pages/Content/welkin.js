@@ -673,14 +673,15 @@ export class Container {
   }
 
   /**
-   * Signs in: with a window of the cloud; or, for encrypted values, with the password itself, which stays in this page and becomes a proof and a key.
+   * Signs in: with a window of the cloud, which hands over keys if the person agrees there; or with the password itself, which stays in this page.
    *
    * @param {CallOptions & {email?: string, password?: string, deviceName?: string}} [options]
    * @returns {Promise<object>} The user.
    */
   async signIn(options = {}) {
-    const token = options.password === undefined ? await this._signInByWindow() : await this._signInByPassword(options);
-    this._connection.keep(token);
+    const made = await (options.password === undefined ? this._signInByWindow() : this._signInByPassword(options));
+    this._connection.keep(made.ckWebAuthToken);
+    await this._encryption?.adopt(this._connection, made);
     const user = await this._identify(options);
     if (!user) throw new CKError({ ckErrorCode: "SIGN_IN_FAILED", reason: "The cloud does not know the new session. Sign in again." });
     this._showButtons(user);
@@ -696,7 +697,7 @@ export class Container {
   async _signInByWindow() {
     if (!this._redirectURL) await this._identify();
     const address = this._redirectURL;
-    const opened = address && globalThis.open(address, "welkin-sign-in", "width=480,height=640");
+    const opened = address && globalThis.open(address + (this._encryption ? `#keys=${location.origin}` : ""), "welkin-sign-in", "width=480,height=640");
     if (!opened) throw new CKError({ ckErrorCode: "SIGN_IN_FAILED", reason: "The window for signing in could not be opened. Allow pop-up windows for this page." });
     const origin = new URL(address).origin;
     return new Promise((resolve, reject) => {
@@ -707,8 +708,7 @@ export class Container {
         settle(value);
       };
       const take = (event) => {
-        const token = event.origin === origin && event.source === opened && (event.data?.ckWebAuthToken || event.data?.ckSession);
-        if (token) end(resolve, token);
+        if (event.origin === origin && event.source === opened && event.data?.ckWebAuthToken) end(resolve, event.data);
       };
       addEventListener("message", take);
     });
