@@ -80,7 +80,10 @@ import Testing
         }
         let work = [worker(nodes.first, "first"), worker(nodes.second, "second")]
         defer { for task in work { task.cancel() } }
-        while nodes.first.cloud.nodes.term(of: "outbox") == nil { try await nodes.first.cloud.nodes.beat() }
+        while nodes.first.cloud.nodes.term(of: "outbox") == nil {
+            try await Task.sleep(for: .milliseconds(1))
+            try await nodes.first.cloud.nodes.beat()
+        }
         try await until(1)
         try await nodes.second.cloud.nodes.beat()
         // The first gives no sign of life any more.

@@ -62,7 +62,10 @@ import Testing
         }
         let running = deliveries.map { delivery in Task { await delivery.run { Issue.record("\($0)") } } }
         defer { for task in running { task.cancel() } }
-        while !nodes.first.cloud.nodes.holds(.push) { try await nodes.first.cloud.nodes.beat() }
+        while !nodes.first.cloud.nodes.holds(.push) {
+            try await Task.sleep(for: .milliseconds(1))
+            try await nodes.first.cloud.nodes.beat()
+        }
         try await nodes.second.cloud.nodes.beat()
         try await Self.ready(nodes.first)
         // The address is registered at the node that does not send.
