@@ -135,8 +135,12 @@ import Testing
         nodes.first.cloud.nodes.want(Self.push)
         try await nodes.first.cloud.nodes.beat()
         try await nodes.first.store.read(.nodes) { view in
-            for entry in try await view.scan(StorageKeyRange(prefix: []), limit: .max) {
-                #expect(try await OwnRows(.nodes, view).findings(entry.key, entry.value).isEmpty)
+            for table in ["node/", "lease/"] {
+                let rows = try await view.scan(StorageKeyRange(prefix: Array(table.utf8)), limit: .max)
+                #expect(rows.count == 1)
+                for entry in rows {
+                    #expect(try await OwnRows(.nodes, view).findings(entry.key, entry.value).isEmpty)
+                }
             }
             #expect(try await !OwnRows(.nodes, view).findings(Array("lease/x".utf8), [1]).isEmpty)
         }

@@ -96,6 +96,7 @@ import Testing
     @Test func `a web client that asks two nodes in turn gets each notification once`() async throws {
         let nodes = TwoNodes()
         try await nodes.first.makeZone()
+        try await nodes.first.modify([create("R0")])
         try await nodes.first.subscribe(TestCloud.query("Q"))
         let registration = try await PushTokens(nodes.first.cloud).create(
             clientID: "page", service: "development", in: TestCloud.container, .development,
