@@ -19,6 +19,8 @@ package struct CloudApplication: Sendable {
     private let authenticator: Authenticator
     private let faults: Faults
     private let accountQuotas: AccountQuotas
+    private let courier: LongPollService
+    private let draining: Draining
     private let logger: Logger
 
     /// Creates the service of a cloud.
@@ -58,9 +60,12 @@ package struct CloudApplication: Sendable {
         self.authenticator = authenticator
         faults = cloud.faults
         accountQuotas = cloud.accountQuotas
+        let draining = Draining()
+        self.draining = draining
         let courier = LongPollService(cloud: cloud, hold: configuration.longPollHold) {
             try await authenticator.isCurrent(sessionID: $0)
         }
+        self.courier = courier
         var transports: [any NotificationTransport] = [courier]
         if !pushServices.isEmpty {
             transports.append(
@@ -74,7 +79,7 @@ package struct CloudApplication: Sendable {
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
             rounds: rounds, proofLimiter: proofLimiter, pushServices: pushServices, metrics: metrics,
-            bodyReader: bodyReader, logger: logger, storage: storage)
+            bodyReader: bodyReader, logger: logger, storage: storage, draining: draining)
         var table = EndpointTable(endpoints)
         if !sites.isEmpty {
             table.addSites(
@@ -92,7 +97,14 @@ package struct CloudApplication: Sendable {
         ]
         responder = CloudResponder(
             configuration: configuration, limiter: limiter, bodyReader: bodyReader,
-            now: cloud.serverEnvironment.now, handler: steps.around(routing.respond))
+            now: cloud.serverEnvironment.now, draining: draining, handler: steps.around(routing.respond))
+    }
+
+    /// Prepares the end: `/health` answers 503, so that proxies send requests elsewhere, waiting requests end, and connections close with
+    /// their next response.
+    package func drain() {
+        draining.begin()
+        courier.drain()
     }
 
     /// Forgets accounts, tokens, faults and quotas that are remembered: another process has written to the store.

@@ -107,16 +107,18 @@ final class HintExchange: Sendable {
                     try session.run(PostgresRequest(.listen))
                 }
                 failures = 0
+                var lastPause = options.now()
                 // What was reported while there was no connection.
                 state.withLock { $0.mark += 1 }
                 while !isClosed {
                     let received = try await withTaskExecutorPreference(connection.thread) {
                         try wait(on: connection, input)
                     }
-                    if let received {
-                        if !received.isEmpty { receive(received) }
-                    } else {
+                    if let received, !received.isEmpty { receive(received) }
+                    // Also while messages keep coming.
+                    if received == nil || options.now() &- lastPause >= options.pollInterval.nanoseconds {
                         await paused()
+                        lastPause = options.now()
                     }
                 }
             } catch {
@@ -154,8 +156,10 @@ final class HintExchange: Sendable {
         }
         guard let texts else { return nil }
         let messages = texts.compactMap { HintMessage($0) }.filter { $0.sender != sender }
-        if !messages.isEmpty { state.withLock { $0.mark += 1 } }
-        return messages.flatMap(\.partitions)
+        let partitions = messages.flatMap(\.partitions)
+        let isMarked = partitions.contains { options.markedPartitions?.contains($0) ?? true }
+        if isMarked { state.withLock { $0.mark += 1 } }
+        return partitions
     }
 
     /// Waits for a time, or until the exchange is closed.

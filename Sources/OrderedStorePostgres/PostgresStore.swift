@@ -25,6 +25,8 @@ package final class PostgresStore: PersistentStore {
         package var requestsKept = Duration.seconds(600)
         /// Whether other processes are told of commits, and tell of theirs.
         package var exchangesHints = true
+        /// The partitions whose commits by other processes change `foreignCommitMark`; nil: all.
+        package var markedPartitions: Set<Partition>?
         /// The pause after which the database is asked what hints may have missed.
         package var pollInterval = Duration.seconds(5)
 

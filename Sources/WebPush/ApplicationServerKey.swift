@@ -11,6 +11,22 @@ package struct ApplicationServerKey: Sendable {
     /// Creates a new key.
     package init() { key = P256.Signing.PrivateKey() }
 
+    /// Creates the key of all nodes that have the same secret.
+    ///
+    /// - Parameter secret: The cloud's.
+    package init(secret: [UInt8]) {
+        for counter in UInt8.min ... .max {
+            let code = HMAC<SHA256>.authenticationCode(
+                for: Array("welkin web push key 1".utf8) + [counter], using: SymmetricKey(data: secret))
+            // One of 2^32 values is no key.
+            if let key = try? P256.Signing.PrivateKey(rawRepresentation: Data(code)) {
+                self.key = key
+                return
+            }
+        }
+        key = P256.Signing.PrivateKey()
+    }
+
     /// Reads a key in PEM form.
     ///
     /// - Throws: `ApplicationServerKeyError`.

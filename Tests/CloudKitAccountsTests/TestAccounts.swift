@@ -7,10 +7,14 @@ import TestEnvironment
 struct TestAccounts {
     let clock = TestServerEnvironment()
     let store: AccountStore
-    private let storage = MemoryStore()
+    private let storage: MemoryStore
     let container = ContainerID("iCloud.com.example.app")
 
-    init() { store = AccountStore(storage, clock.serverEnvironment) }
+    /// - Parameter isShared: Whether the store counts for several nodes.
+    init(isShared: Bool = false) {
+        storage = MemoryStore()
+        store = AccountStore(storage, clock.serverEnvironment, isShared: isShared)
+    }
 
     var accounts: Accounts { store.accounts }
     var tokens: APITokens { store.apiTokens }

@@ -35,6 +35,20 @@ import Testing
         }
     }
 
+    @Test func `a cloud that drains tells proxies, answers what comes, and closes connections`() async throws {
+        try await TestCloud.run { cloud in
+            #expect(try await cloud.client.get("/health").status == 200)
+            cloud.application.drain()
+            let health = try await cloud.client.get("/health")
+            #expect(health.status == 503 && health["status"] as? String == "stopping")
+            #expect(health.headers["connection"] == "close")
+            let tokens = try await cloud.signIn()
+            let answer = try await cloud.client.post(
+                TestCloud.target("records/lookup", "private", tokens), #"{"records":[{"recordName":"R"}]}"#)
+            #expect(answer.status == 200 && answer.headers["connection"] == "close")
+        }
+    }
+
     @Test func `B-OPS-07 each request has an identifier of its own, and names its operation`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.signIn()

@@ -19,6 +19,7 @@ struct TestCloud: Sendable {
     let files: any FileStore
     let clock: TestClock
     let log: CapturedLog
+    let application: CloudApplication
 
     static let container = "iCloud.com.example.app"
     static let proof = [UInt8](repeating: 1, count: 32)
@@ -66,7 +67,7 @@ struct TestCloud: Sendable {
         guard let number = await ports.first(where: { _ in true }) else { return try await serving.value }
         let cloud = TestCloud(
             client: RawClient(port: number), accountStore: AccountStore(store, serverEnvironment), files: files,
-            clock: clock, log: log)
+            clock: clock, log: log, application: application)
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body(cloud)) } catch { outcome = .failure(error) }
         await group.triggerGracefulShutdown()

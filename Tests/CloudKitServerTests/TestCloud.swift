@@ -73,12 +73,14 @@ struct TestCloud: Sendable {
     }
 
     init(
-        store: any OrderedStore, files: any FileStore, time: TestServerEnvironment, limits: Limits = Limits()
+        store: any OrderedStore, files: any FileStore, time: TestServerEnvironment, limits: Limits = Limits(),
+        isShared: Bool = false
     ) {
         self.store = store
         self.files = files
         self.time = time
-        cloud = Cloud(store: store, files: files, serverEnvironment: time.serverEnvironment, limits: limits)
+        cloud = Cloud(
+            store: store, files: files, serverEnvironment: time.serverEnvironment, limits: limits, isShared: isShared)
     }
 
     static func address(_ scope: DatabaseScope, _ environment: CloudKitModel.Environment = .development)

@@ -65,6 +65,9 @@ package final class CloudProcess {
         process = nil
     }
 
+    /// Sends a signal to the process, such as SIGSTOP to freeze it.
+    package func send(_ signal: Int32) { process?.send(signal) }
+
     /// Stops the process (SIGTERM) and waits until it has ended.
     package func stop() {
         process?.send(SIGTERM)

@@ -6,7 +6,8 @@ import Synchronization
 /// Counts the wrong proofs of all operations that require one, and makes their senders wait.
 ///
 /// An attempt is reserved before its proof is checked. A failure is stored before it is answered, so that the counts survive a restart;
-/// a success writes nothing unless it ends a count. Attempts at one account from one network address follow one another.
+/// a success writes nothing unless it ends a count. Attempts at one account from one network address follow one another. Where several
+/// nodes serve a store, the store counts (`SharedProofCount`).
 package final class ProofLimiter: Sendable {
     /// The fewest rounds of a new password's proof; the answer for addresses without an account names them, too.
     package let roundsMin: Int
@@ -32,9 +33,12 @@ package final class ProofLimiter: Sendable {
     func count<Value>(
         email: String, address: String, now: Int64, in store: AccountStore, _ check: () async throws -> Value
     ) async throws -> Value {
-        try await load(from: store, now: now)
         let email = Self.digest(email, in: store)
         let address = Self.digest(NetworkPrefix.text(of: address), in: store)
+        if store.isShared {
+            return try await SharedProofCount(store: store, email: email, address: address, now: now).count(check)
+        }
+        try await load(from: store, now: now)
         return try await turns.withLock(email + address) {
             if let wait = throttle.withLock({ $0.begin(email: email, address: address, now: now) }) {
                 throw RequestFailure(.throttled, "too many failed sign-ins", retryAfter: wait)

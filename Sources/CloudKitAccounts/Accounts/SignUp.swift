@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRecordLayer
 import Synchronization
 
 /// Creates accounts for new users, where the operator allows it.
@@ -34,7 +35,7 @@ package final class SignUp: Sendable {
         try derivation.check(roundsMin: roundsMin)
         guard EmailAddress(email) != nil else { throw RequestFailure.malformedEmail }
         let now = store.serverEnvironment.now()
-        if let wait = throttle.withLock({ $0.enter(address: address, now: now) }) {
+        if let wait = try await enter(from: address, now: now) {
             throw RequestFailure(.throttled, "too many sign-ups", retryAfter: wait)
         }
         do {
@@ -42,6 +43,19 @@ package final class SignUp: Sendable {
                 email: email, name: String(name.prefix(200)), proof: proof, derivation: derivation)
         } catch AccountError.emailTaken {
             throw Self.taken
+        }
+    }
+
+    /// Counts an attempt, or returns how many seconds to wait for it. Where several nodes serve a store, the store counts.
+    private func enter(from address: String, now: Int64) async throws -> Double? {
+        guard store.isShared else { return throttle.withLock { $0.enter(address: address, now: now) } }
+        return try await store.write { transaction in
+            let held = try await SignUpAttempts.table.row(SignUpAttempts.key, in: transaction)
+            var throttle = SignUpThrottle(attempts: held?.attempts ?? [])
+            if let wait = throttle.enter(address: address, now: now) { return wait }
+            try SignUpAttempts.table.set(
+                SignUpAttempts.key, to: SignUpAttempts(attempts: throttle.attempts), in: &transaction)
+            return nil
         }
     }
 
@@ -58,8 +72,15 @@ struct SignUpThrottle {
     static let addressAttemptsMax = 20
     static let attemptsMax = 1000
 
+    /// An attempt. The names of the properties are stored: they never change.
+    struct Attempt: Codable, Hashable {
+        var address: String
+        /// Milliseconds since 1970.
+        var time: Int64
+    }
+
     /// The senders and times of attempts, oldest first; at most `attemptsMax`.
-    private var attempts: [(address: String, time: Int64)] = []
+    private(set) var attempts: [Attempt] = []
 
     /// Counts an attempt, or returns how many seconds to wait for it.
     mutating func enter(address: String, now: Int64) -> Double? {
@@ -70,7 +91,15 @@ struct SignUpThrottle {
             attempts.count < Self.attemptsMax ? nil : attempts.first?.time,
         ].compactMap { $0 }.map { $0 + Self.window - now }
         if let wait = waits.max() { return Double(wait) / 1000 }
-        attempts.append((address, now))
+        attempts.append(Attempt(address: address, time: now))
         return nil
     }
+}
+
+/// The attempts of the last hour, in one row, where several nodes serve one store. The names of the properties are stored: they never change.
+struct SignUpAttempts: StoredRow {
+    var attempts: [SignUpThrottle.Attempt]
+
+    static let table = RowTable<String, SignUpAttempts>("sign-up-attempts")
+    static let key = "all"
 }

@@ -55,6 +55,10 @@ package struct AccountRowCheck: Sendable {
                 return nil
             },
             ProofFailures.table.name: { $1.count.isMultiple(of: 8) ? nil : RowFinding.malformedValue },
+            SignUpAttempts.table.name: {
+                _ = try SignUpAttempts(rowBytes: $1)
+                return $0 == SignUpAttempts.key ? nil : RowFinding.malformedValue
+            },
             PendingDirectoryChange.table.name: {
                 PendingDirectoryChange(rowText: $0) == nil || !$1.isEmpty ? RowFinding.malformedValue : nil
             },

@@ -11,11 +11,16 @@ package struct AccountStore: Sendable {
     package let serverEnvironment: ServerEnvironment
     /// The keys of the directory, shared by all copies.
     let directorySecrets: LazyDirectorySecrets
+    /// Whether other processes may serve the same store: what is counted is counted in the store then.
+    package let isShared: Bool
     private let storage: Storage
 
-    /// - Parameter storage: Of the whole cloud.
-    package init(_ storage: Storage, _ serverEnvironment: ServerEnvironment) {
+    /// - Parameters:
+    ///   - storage: Of the whole cloud.
+    ///   - isShared: Whether other processes may serve the same store.
+    package init(_ storage: Storage, _ serverEnvironment: ServerEnvironment, isShared: Bool = false) {
         self.storage = storage
+        self.isShared = isShared
         directorySecrets = LazyDirectorySecrets(secret: serverEnvironment.secret)
         self.serverEnvironment = serverEnvironment
     }

@@ -10,9 +10,11 @@ struct HealthCheck {
     var operatorNames: OperatorNames
     /// nil where nothing can be said about a disk.
     var storage: StorageMonitor?
+    var draining: Draining
 
     func check(_ request: IncomingRequest) async -> EndpointResponse {
         let isDetailed = operatorNames.admits(request)
+        if draining.hasBegun { return response("stopping", "", status: .serviceUnavailable) }
         do {
             try await accounts.checkIsReadable()
         } catch {

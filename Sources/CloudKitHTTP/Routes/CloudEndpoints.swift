@@ -30,7 +30,8 @@ struct CloudEndpoints: Sendable {
         cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
         configuration: CloudConfiguration, rounds: Int, proofLimiter: ProofLimiter,
         pushServices: [any PushService], metrics: RequestMetrics,
-        bodyReader: BodyReader, logger: Logger, storage: StorageMonitor?
+        bodyReader: BodyReader, logger: Logger, storage: StorageMonitor?,
+        draining: Draining
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
         self.cloud = cloud
@@ -53,7 +54,9 @@ struct CloudEndpoints: Sendable {
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
-        health = HealthCheck(accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames, storage: storage)
+        health = HealthCheck(
+            accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames, storage: storage,
+            draining: draining)
     }
 
     /// Returns what sites work with.

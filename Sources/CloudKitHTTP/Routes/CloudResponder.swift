@@ -13,15 +13,17 @@ package final class CloudResponder: HTTPResponder {
     private let configuration: CloudConfiguration
     private let limiter: ChannelLimiter
     private let bodyReader: BodyReader
+    private let draining: Draining
     private let handler: RequestHandler
     /// Milliseconds since 1970.
     private let now: @Sendable () -> Int64
 
     init(
         configuration: CloudConfiguration, limiter: ChannelLimiter, bodyReader: BodyReader,
-        now: @escaping @Sendable () -> Int64, handler: @escaping RequestHandler
+        now: @escaping @Sendable () -> Int64, draining: Draining, handler: @escaping RequestHandler
     ) {
         self.now = now
+        self.draining = draining
         self.configuration = configuration
         self.limiter = limiter
         self.bodyReader = bodyReader
@@ -38,7 +40,9 @@ package final class CloudResponder: HTTPResponder {
         defer { bodyReader.release(incoming) }
         do {
             let response = try await handler(incoming)
-            if bodyReader.closesConnection(after: incoming) { incoming.responseHeaders[.connection] = "close" }
+            if draining.hasBegun || bodyReader.closesConnection(after: incoming) {
+                incoming.responseHeaders[.connection] = "close"
+            }
             return Response(response, to: incoming, minimumRate: configuration.minimumTransferRate)
         } catch {
             connection.requestEnded(leavesBody: incoming.leavesBody)

@@ -23,7 +23,8 @@ package enum OwnRowCheck {
         var key = KeyReader(entry.key, in: subspace)
         _ = try key.readString()
         switch subspace {
-        case .knownPartition where isRegistry: guard entry.value.isEmpty else { throw DamagedValue(subspace) }
+        case .knownPartition where isRegistry, .newlyPushedPartition where isRegistry:
+            guard entry.value.isEmpty else { throw DamagedValue(subspace) }
         case .pendingOutbox where isRegistry, .pushedPartition where isRegistry:
             var value = ValueReader(entry.value, of: subspace)
             _ = try value.number(Int64.self)

@@ -175,12 +175,13 @@ extension RowCheck {
         case .subscription: try await checkSubscription(entry, view)
         case .subscribedType: try await checkSubscribedType(entry, view)
         case .crossPartitionNotification: _ = try CrossPartitionNotification(entry)
+        case .deliveredVersion: _ = try CrossPartitionNotification.delivered(entry.value)
         case .notificationQueue: queue = try NotificationQueueHeader(decoding: entry.value)
         case .notification: try await checkNotification(entry, view)
         case .notificationKey: try await checkNotificationKey(entry, view)
         case .pushToken: try await checkPushToken(entry, view)
         case .recordType, .schemaVersion, .schemaRole, .knownPartition, .pendingOutbox, .pushedPartition,
-            .shareDirectory:
+            .newlyPushedPartition, .shareDirectory:
             note(subspace, "the database", "a row of this kind is not a database's")
         }
     }

@@ -88,6 +88,14 @@ extension Reading {
         }
     }
 
+    /// Returns up to `limit` partitions whose user has an address with a push service that is new to the node that sends.
+    package func newlyPushedPartitions(limit: Int) async throws -> [Partition] {
+        try await scan(Subspace.newlyPushedPartition.range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .newlyPushedPartition)
+            return Partition(try key.readString())
+        }
+    }
+
     /// Returns the time at which a push service was last given an address for a partition's user, in milliseconds since
     /// 1970; nil: never, or forgotten.
     package func whenPushed(_ partition: Partition) async throws -> Int64? {
@@ -104,6 +112,12 @@ extension WriteTransaction {
         value.add(now)
         set(Partition.pushedKey(partition.name), value.bytes)
     }
+
+    /// Notes that an address for a partition's user is new to the node that sends.
+    package mutating func setNewlyPushed(_ partition: Partition) { set(Partition.newlyPushedKey(partition.name), []) }
+
+    /// Removes the note of a new address.
+    package mutating func clearNewlyPushed(_ partition: Partition) { clear(Partition.newlyPushedKey(partition.name)) }
 
     /// Takes the mark off, unless a later address has renewed it.
     package mutating func clearPushed(_ partition: Partition, marked: Int64) async throws {
@@ -139,5 +153,8 @@ extension Partition {
 
     fileprivate static func knownKey(_ name: String) -> Bytes { KeyBuilder(.knownPartition).adding(name).bytes }
     fileprivate static func pushedKey(_ name: String) -> Bytes { KeyBuilder(.pushedPartition).adding(name).bytes }
+    fileprivate static func newlyPushedKey(_ name: String) -> Bytes {
+        KeyBuilder(.newlyPushedPartition).adding(name).bytes
+    }
     fileprivate static func pendingKey(_ name: String) -> Bytes { KeyBuilder(.pendingOutbox).adding(name).bytes }
 }

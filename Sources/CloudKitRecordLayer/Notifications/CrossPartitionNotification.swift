@@ -27,6 +27,15 @@ package struct CrossPartitionNotification: Hashable, Sendable {
         KeyBuilder(.crossPartitionNotification, capacity: 10).adding(version).bytes
     }
 
+    static func deliveredKey(_ partition: Partition) -> Bytes {
+        KeyBuilder(.deliveredVersion).adding(partition.name).bytes
+    }
+
+    static func delivered(_ bytes: Bytes) throws -> UInt64 {
+        var value = ValueReader(bytes, of: .deliveredVersion)
+        return try value.number()
+    }
+
     /// The first byte of a value, which is its kind.
     private enum Format: UInt8 {
         case draft = 1
@@ -75,6 +84,13 @@ extension Reading {
     package func crossPartitionNotifications(limit: Int) async throws -> [CrossPartitionNotification] {
         try await scan(Subspace.crossPartitionNotification.range, limit: limit).map(CrossPartitionNotification.init)
     }
+
+    /// Returns the version of the newest notification that was delivered from another partition into the queue of this one; 0 if none was.
+    ///
+    /// Notifications are delivered in the order of their versions, so those up to it are in the queue already.
+    package func deliveredVersion(from partition: Partition) async throws -> UInt64 {
+        try await get(CrossPartitionNotification.deliveredKey(partition)).map(CrossPartitionNotification.delivered) ?? 0
+    }
 }
 
 extension WriteTransaction {
@@ -86,5 +102,12 @@ extension WriteTransaction {
     /// Removes a notification for other partitions.
     package mutating func clear(_ carried: CrossPartitionNotification) {
         clear(CrossPartitionNotification.key(carried.version))
+    }
+
+    /// Notes that the notifications of another partition up to a version are in the queue of this one.
+    package mutating func setDeliveredVersion(_ version: UInt64, from partition: Partition) {
+        var value = ValueWriter(capacity: 8)
+        value.add(version)
+        set(CrossPartitionNotification.deliveredKey(partition), value.bytes)
     }
 }

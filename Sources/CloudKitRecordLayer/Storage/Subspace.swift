@@ -55,6 +55,8 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case joinedFeed = 0x3C
     /// database scope, user, subscription → `Subscription`
     case subscription = 0x31
+    /// partition name → version of the newest notification that was delivered from there into this partition's queue
+    case deliveredVersion = 0x3D
     /// record type, user, subscription → `Subscription`: those of the public database once more
     case subscribedType = 0x32
     /// version → `CrossPartitionNotification`: decided here, to be carried into its receiver's partition
@@ -79,6 +81,8 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case pendingOutbox = 0x51
     /// partition name → when a push service was last given an address for its user, in the registry's partition
     case pushedPartition = 0x52
+    /// partition name → nothing: an address for its user is new, in the registry's partition
+    case newlyPushedPartition = 0x53
 
     /// short GUID → `ShareLocation`, in the directory's partition
     case shareDirectory = 0x58

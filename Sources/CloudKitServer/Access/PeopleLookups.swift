@@ -5,9 +5,13 @@ import Synchronization
 final class PeopleLookups: Sendable {
     private let limiter: Mutex<RateLimiter>
     private let now: @Sendable () -> Int64
+    private let nodes: @Sendable () -> Int
 
-    /// - Parameter hourMax: Look-ups of one user in an hour.
-    init(hourMax: Int, now: @escaping @Sendable () -> Int64) {
+    /// - Parameters:
+    ///   - hourMax: Look-ups of one user in an hour.
+    ///   - nodes: Returns the number of nodes, each of which gives its part.
+    init(hourMax: Int, now: @escaping @Sendable () -> Int64, nodes: @escaping @Sendable () -> Int = { 1 }) {
+        self.nodes = nodes
         limiter = Mutex(RateLimiter(burst: Double(hourMax), perSecond: Double(hourMax) / 3600))
         self.now = now
     }
@@ -24,7 +28,7 @@ final class PeopleLookups: Sendable {
     }
 
     private func count(_ lookups: Int, by user: UserID) throws(RequestFailure) {
-        let wait = limiter.withLock { $0.take(lookups, by: user.recordName, at: now()) }
+        let wait = limiter.withLock { $0.take(lookups, by: user.recordName, at: now(), among: nodes()) }
         if let wait { throw RequestFailure(.throttled, "too many look-ups of people", retryAfter: wait.rounded(.up)) }
     }
 }

@@ -32,13 +32,17 @@ package struct RateLimiter: Sendable {
 
     /// Counts requests of a sender, or returns the seconds after which they can be sent.
     ///
-    /// - Parameter count: More than `burst` waits for a full allowance and uses it up.
-    package mutating func take(_ count: Int = 1, by sender: String, at now: Int64) -> Double? {
-        let wanted = min(Double(count), burst)
+    /// - Parameters:
+    ///   - count: More than `burst` waits for a full allowance and uses it up.
+    ///   - nodes: The nodes that count for themselves; together they give what one would.
+    package mutating func take(_ count: Int = 1, by sender: String, at now: Int64, among nodes: Int = 1) -> Double? {
+        // A request uses up the allowances of the others, too: what it takes beyond this one's comes back later.
+        let used = min(Double(count), burst) * Double(max(1, nodes))
+        let wanted = min(used, burst)
         let left = left(of: sender, at: now)
         guard left >= wanted else { return (wanted - left) / perSecond }
         if allowances[sender] == nil, allowances.count >= nextSweep { sweep(at: now) }
-        allowances[sender] = Allowance(left: left - wanted, time: now)
+        allowances[sender] = Allowance(left: left - used, time: now)
         return nil
     }
 

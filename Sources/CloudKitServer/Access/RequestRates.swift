@@ -9,11 +9,16 @@ package final class RequestRates: Sendable {
     private let containers: Mutex<RateLimiter?>
     private let isLimited: Bool
     private let now: @Sendable () -> Int64
+    private let nodes: @Sendable () -> Int
 
     /// Seconds whose requests may be sent at once.
     private static let burstSeconds = 10.0
 
-    init(limits: Limits, now: @escaping @Sendable () -> Int64) {
+    /// - Parameter nodes: Returns the number of nodes, each of which gives its part.
+    init(
+        limits: Limits, now: @escaping @Sendable () -> Int64, nodes: @escaping @Sendable () -> Int = { 1 }
+    ) {
+        self.nodes = nodes
         users = Mutex(Self.limiter(limits.userRequestsPerSecond))
         containers = Mutex(Self.limiter(limits.containerRequestsPerSecond))
         isLimited = limits.userRequestsPerSecond != nil || limits.containerRequestsPerSecond != nil
@@ -36,10 +41,11 @@ package final class RequestRates: Sendable {
         guard isLimited else { return }
         let place = "\(environment.rawValue)/\(container.name)"
         let now = now()
-        if let user, let wait = users.withLock({ $0?.take(by: "\(place)/\(user.recordName)", at: now) }) {
+        let nodes = nodes()
+        if let user, let wait = users.withLock({ $0?.take(by: "\(place)/\(user.recordName)", at: now, among: nodes) }) {
             throw RequestFailure(.throttled, "request rate limited for the user", retryAfter: wait.rounded(.up))
         }
-        if let wait = containers.withLock({ $0?.take(by: place, at: now) }) {
+        if let wait = containers.withLock({ $0?.take(by: place, at: now, among: nodes) }) {
             throw RequestFailure(.throttled, "request rate limited for the container", retryAfter: wait.rounded(.up))
         }
     }

@@ -20,6 +20,7 @@ struct OwnRows {
         }
         if partition.name.hasPrefix("served/") { return served(key, value).map { [$0] } ?? [] }
         if partition.name.hasPrefix("schema/") { return schema(key, value).map { [$0] } ?? [] }
+        if partition == .nodes { return NodeTable.isRow(key, value) ? [] : [.unknownKind] }
         return OwnRowCheck.problem(key, value, in: partition).map { [$0] } ?? []
     }
 

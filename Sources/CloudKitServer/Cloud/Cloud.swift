@@ -31,6 +31,8 @@ package final class Cloud: Sendable {
     let assetSeal: AssetSeal
     let assetDigests = AssetDigests()
     let assetPartitions: AssetPartitions
+    /// The nodes that serve the store, and which of them does which work.
+    package let nodes: Nodes
     /// The accounts, sessions, tokens and keychains.
     package let accountStore: AccountStore
     /// The names, addresses and public keys behind users.
@@ -54,20 +56,27 @@ package final class Cloud: Sendable {
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.
     ///   - files: Holds the bytes of assets.
     ///   - serverEnvironment: The time, randomness and the secret that tokens are made with.
-    package init(store: Storage, files: Files, serverEnvironment: ServerEnvironment, limits: Limits = Limits()) {
+    ///   - isShared: Whether other processes may serve the same store.
+    package init(
+        store: Storage, files: Files, serverEnvironment: ServerEnvironment, limits: Limits = Limits(),
+        isShared: Bool = false
+    ) {
         self.store = store
         self.files = files
         self.serverEnvironment = serverEnvironment
         self.limits = limits
-        accountStore = AccountStore(store, serverEnvironment)
+        let nodes = Nodes(store: store, serverEnvironment: serverEnvironment, isShared: isShared)
+        self.nodes = nodes
+        accountStore = AccountStore(store, serverEnvironment, isShared: isShared)
         userDirectory = accountStore.userDirectory
         faults = Faults(store: accountStore)
-        accountQuotas = AccountQuotas(store: accountStore)
-        requestRates = RequestRates(limits: limits, now: serverEnvironment.now)
-        peopleLookups = PeopleLookups(hourMax: limits.peopleLookupsMax, now: serverEnvironment.now)
+        accountQuotas = AccountQuotas(store: accountStore, cacheLifetime: isShared ? 1_000 : 5_000)
+        requestRates = RequestRates(limits: limits, now: serverEnvironment.now, nodes: { nodes.count })
+        peopleLookups = PeopleLookups(
+            hourMax: limits.peopleLookupsMax, now: serverEnvironment.now, nodes: { nodes.count })
         schemas = SchemaCache(store: store)
-        servedRequests = ServedRequestLog(store: store)
-        registry = PartitionRegistry(store: store)
+        servedRequests = ServedRequestLog(store: store, sharedUptime: isShared ? serverEnvironment.uptime : nil)
+        registry = PartitionRegistry(store: store, isShared: isShared)
         let history = StoreHistory()
         storeHistory = history
         tokens = SyncTokenSeal(

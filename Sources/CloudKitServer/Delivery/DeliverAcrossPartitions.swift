@@ -9,27 +9,27 @@ struct DeliverAcrossPartitions: Sendable {
 
     /// Delivers notifications that wait in a partition to the queues of their receivers.
     ///
-    /// Each receiver's queue is written before the job is done, so that a crash between the two delivers twice rather
-    /// than never; the queue treats the second as a newer version of the first.
+    /// Each receiver's queue is written before the job is done, together with the version up to which it was delivered: a crash between
+    /// the two, or another node that delivers at the same time, leaves each notification in the queue once.
     ///
     /// - Returns: The number of queued notifications; nil if none waited.
     @discardableResult
     func run(from partition: StoragePartition) async throws -> Int? {
         guard let place = DatabaseContext(partition: partition) else { return nil }
-        // Two deliveries at once would deliver the same notifications twice.
+        // Two deliveries at once would do the same work twice.
         return try await cloud.deliveryTurns.withLock(partition) {
-            let (waiting, delivery) = try await cloud.store.read(partition) { view in
+            let waiting = try await cloud.store.read(partition) { view in
                 let waiting = try await view.crossPartitionNotifications(limit: Self.notificationsAtOnce)
                 var members: [UInt32: [ShareMember]] = [:]
                 for zone in CrossPartitionDelivery.zones(of: waiting) {
                     members[zone] = try await view.shareMembers(zone: zone)
                 }
-                return (waiting, CrossPartitionDelivery(waiting, from: partition, members: members))
+                return WaitingNotifications(partition: partition, notifications: waiting, members: members)
             }
-            if waiting.isEmpty { return nil }
-            let counts = try await deliver(delivery, in: place.address)
+            if waiting.notifications.isEmpty { return nil }
+            let counts = try await deliver(waiting, in: place.address)
             try await cloud.store.write(partition) { transaction in
-                for carried in waiting { transaction.clear(carried) }
+                for carried in waiting.notifications { transaction.clear(carried) }
             }
             report(counts, place)
             return counts.drafts.queued + counts.sharedUpdate.queued
@@ -40,13 +40,15 @@ struct DeliverAcrossPartitions: Sendable {
     /// Queues written at the same time: they share syncs of the disk.
     private static var receiversAtOnce: Int { 16 }
 
-    private func deliver(_ delivery: CrossPartitionDelivery, in address: DatabaseAddress) async throws -> DeliveryCounts
-    {
-        try await withThrowingTaskGroup(of: DeliveryCounts.self) { group in
+    private func deliver(
+        _ waiting: WaitingNotifications, in address: DatabaseAddress
+    ) async throws -> DeliveryCounts {
+        let delivery = waiting.delivery(after: 0)
+        return try await withThrowingTaskGroup(of: DeliveryCounts.self) { group in
             var counts = DeliveryCounts()
             for (index, (receiver, items)) in delivery.items.enumerated() {
                 if index >= Self.receiversAtOnce, let done = try await group.next() { counts.add(done) }
-                group.addTask { try await deliver(items, to: receiver, address) }
+                group.addTask { try await deliver(items, of: waiting, to: receiver, address) }
             }
             for try await done in group { counts.add(done) }
             return counts
@@ -54,40 +56,54 @@ struct DeliverAcrossPartitions: Sendable {
     }
 
     private func deliver(
-        _ items: [CrossPartitionDelivery.Item], to receiver: UserID, _ address: DatabaseAddress
+        _ all: [CrossPartitionDelivery.Item], of waiting: WaitingNotifications, to receiver: UserID,
+        _ address: DatabaseAddress
     ) async throws -> DeliveryCounts {
         let partition = StoragePartition.privateDatabase(address.container, address.environment, of: receiver)
-        let hasSharedUpdate = items.contains { if case .sharedUpdate = $0 { true } else { false } }
-        let (queue, subscriptions) = try await cloud.store.read(partition) { view in
-            (
-                try await view.notificationQueueHeader(),
-                hasSharedUpdate ? try await view.subscriptions(of: receiver, in: .shared) : []
-            )
+        let hasSharedUpdate = all.contains { if case .sharedUpdate = $0 { true } else { false } }
+        while true {
+            let (queue, subscriptions, delivered) = try await cloud.store.read(partition) { view in
+                (
+                    try await view.notificationQueueHeader(),
+                    hasSharedUpdate ? try await view.subscriptions(of: receiver, in: .shared) : [],
+                    try await view.deliveredVersion(from: waiting.partition)
+                )
+            }
+            // Another node, or this one before a crash, may have delivered the first of them.
+            let items =
+                delivered < waiting.firstVersion ? all : waiting.delivery(after: delivered).items[receiver] ?? []
+            var counts = DeliveryCounts()
+            var due: [NotificationDraft] = []
+            for item in items {
+                let drafts =
+                    switch item {
+                    case .draft(let draft): [draft]
+                    case .sharedUpdate(let sharedUpdate):
+                        subscriptions.compactMap { sharedUpdate.draft(for: $0, of: receiver, in: address.container) }
+                    }
+                let wanted = drafts.filter { queue.hasReceiver(besides: $0.origin) }
+                due += wanted
+                counts.add(item, decided: drafts.count, queued: wanted.count)
+            }
+            if due.isEmpty { return counts }
+            if try await enqueue(due, of: waiting, after: delivered, in: partition) { return counts }
         }
-        var counts = DeliveryCounts()
-        var due: [NotificationDraft] = []
-        for item in items {
-            let drafts =
-                switch item {
-                case .draft(let draft): [draft]
-                case .sharedUpdate(let sharedUpdate):
-                    subscriptions.compactMap { sharedUpdate.draft(for: $0, of: receiver, in: address.container) }
-                }
-            let wanted = drafts.filter { queue.hasReceiver(besides: $0.origin) }
-            due += wanted
-            counts.add(item, decided: drafts.count, queued: wanted.count)
-        }
-        if !due.isEmpty { try await enqueue(due, in: partition) }
-        return counts
     }
 
-    private func enqueue(_ drafts: [NotificationDraft], in partition: StoragePartition) async throws {
+    /// - Returns: Whether nothing was delivered meanwhile; otherwise nothing was queued.
+    private func enqueue(
+        _ drafts: [NotificationDraft], of waiting: WaitingNotifications, after delivered: UInt64,
+        in partition: StoragePartition
+    ) async throws -> Bool {
         let limits = cloud.limits.notifications
         let now = cloud.serverEnvironment.now()
-        try await cloud.store.write(partition) { transaction in
+        return try await cloud.store.write(partition) { transaction in
+            guard try await transaction.deliveredVersion(from: waiting.partition) == delivered else { return false }
             var queue = NotificationEnqueuer(
                 try await transaction.notificationQueueHeader(), limits: limits, now: now)
             try await queue.enqueue(drafts, &transaction)
+            transaction.setDeliveredVersion(waiting.lastVersion, from: waiting.partition)
+            return true
         }
     }
 
@@ -106,6 +122,22 @@ struct DeliverAcrossPartitions: Sendable {
                         dropped: dropped > 0 ? [.noOtherDevice: dropped] : [:])))
             cloud.notificationMetrics.record(.carried(shared.address, count: counts.sharedUpdate.queued, dropped: 0))
         }
+    }
+}
+
+/// The oldest notifications that wait in a partition, in the order of their versions.
+private struct WaitingNotifications: Sendable {
+    var partition: StoragePartition
+    var notifications: [CrossPartitionNotification]
+    /// The members of the changed zones, by the zones' numbers.
+    var members: [UInt32: [ShareMember]]
+
+    var firstVersion: UInt64 { notifications.first?.version ?? 0 }
+    var lastVersion: UInt64 { notifications.last?.version ?? 0 }
+
+    /// Returns what receivers get of those after a version.
+    func delivery(after version: UInt64) -> CrossPartitionDelivery {
+        CrossPartitionDelivery(notifications.filter { $0.version > version }, from: partition, members: members)
     }
 }
 

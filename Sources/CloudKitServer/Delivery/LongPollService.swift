@@ -20,6 +20,7 @@ package final class LongPollService: NotificationTransport {
     private let isCurrent: @Sendable (String) async throws -> Bool
     private let waiting = LongPollWaiters()
     private let positions = LongPollPositions()
+    private let isDraining = Atomic(false)
 
     /// - Parameters:
     ///   - hold: How long a request waits.
@@ -53,7 +54,7 @@ package final class LongPollService: NotificationTransport {
         }
         var stamp = waiting.enter(address.partition)
         defer { waiting.leave(address.partition) }
-        let ends = cloud.serverEnvironment.uptime() + hold
+        let ends = cloud.serverEnvironment.uptime() + (isDraining.load(ordering: .acquiring) ? Self.drainingHold : hold)
         while true {
             // Checked again after each wait: a user who was signed out meanwhile receives nothing.
             if !address.sessionID.isEmpty, try await !isCurrent(address.sessionID) { throw Self.unknownAddress }
@@ -61,12 +62,12 @@ package final class LongPollService: NotificationTransport {
             let page = try await page(address, confirmed: has, max: max)
             if !page.payloads.isEmpty {
                 guard isConnected() else { return Delivery(payloads: [], position: text(page.start)) }
-                if confirmed == nil { positions.gave(address.hash, up: page.position) }
+                if confirmed == nil { try await gave(page, to: address) }
                 cloud.notificationMetrics.record(
                     .sent(address.container, address.environment, count: page.payloads.count))
                 return Delivery(payloads: page.payloads, position: text(page.position))
             }
-            if confirmed == nil { positions.gave(address.hash, up: page.position) }
+            if confirmed == nil, !cloud.nodes.isShared { positions.gave(address.hash, up: page.position) }
             // Two web clients would confirm for each other; processes of one device say what each of them has.
             let outcome = await waiting.wait(
                 address, after: stamp, until: ends, now: cloud.serverEnvironment.uptime(),
@@ -94,6 +95,12 @@ package final class LongPollService: NotificationTransport {
         close()
     }
 
+    /// Ends all waits, and lets later ones wait for a moment only: the devices ask again, at another node if there is one.
+    package func drain() {
+        isDraining.store(true, ordering: .releasing)
+        waiting.end(before: .seconds(Int64.max))
+    }
+
     /// Ends all waits; later requests do not wait.
     package func close() { waiting.close() }
 
@@ -103,6 +110,13 @@ package final class LongPollService: NotificationTransport {
     // MARK: Positions
 
     private func text(_ position: UInt64) -> String { QueuePosition.text(position, epoch: cloud.store.epoch) }
+
+    /// Remembers what a web client is given, which its next request confirms. That may come to another node, so that where there are several
+    /// the position is stored before the answer.
+    private func gave(_ page: Page, to address: LongPollAddress) async throws {
+        guard cloud.nodes.isShared else { return positions.gave(address.hash, up: page.position) }
+        try await keep(page.position, address: address, now: cloud.serverEnvironment.now())
+    }
 
     private func keep(_ position: UInt64, address: LongPollAddress, now: Int64) async throws {
         try await cloud.store.write(address.partition) { transaction in
@@ -127,7 +141,7 @@ package final class LongPollService: NotificationTransport {
     /// Returns the next notifications of a device, and stores its position when that is due.
     private func page(_ address: LongPollAddress, confirmed: UInt64?, max: Int) async throws -> Page {
         let now = cloud.serverEnvironment.now()
-        let known = confirmed ?? positions.confirmed(address.hash)
+        let known = confirmed ?? (cloud.nodes.isShared ? nil : positions.confirmed(address.hash))
         let page = try await cloud.store.read(address.partition) { [limits = cloud.limits] view in
             // Notifications that a push service sends are not available here as well: one would confirm for the other.
             guard let token = try await view.pushToken(address.hash), token.destination == nil else {
@@ -167,6 +181,8 @@ package final class LongPollService: NotificationTransport {
         }
     }
 
+    /// How long a request waits at a node that is about to stop: long enough that devices do not ask all the time.
+    private static let drainingHold = Duration.milliseconds(500)
     private static let entriesAtOnce = 100
     private static let processesMax = 8
 }

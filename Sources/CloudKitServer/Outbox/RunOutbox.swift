@@ -11,8 +11,7 @@ package struct RunOutbox: Sendable {
     /// Processes a part of the waiting work: cascades of default zones (B-REF-08), zones of keychains that were reset,
     /// and notifications for other partitions. Called repeatedly, from any number of processes.
     ///
-    /// A cascade and its effects are one transaction, so it is done once and needs no lease: leases are for work
-    /// outside of the store.
+    /// A cascade and its effects are one transaction, so that it is done once also where two processes meet.
     ///
     /// - Returns: Whether there may be more to do now.
     @discardableResult
@@ -25,7 +24,9 @@ package struct RunOutbox: Sendable {
             let hasCrossPartitionNotifications = try await DeliverAcrossPartitions(cloud).run(from: partition) != nil
             if try await runCascade(in: partition) || hasCrossPartitionNotifications {
                 mayBeMore = true
-            } else if promised + Self.pendingWorkLifetime < now {
+            } else if cloud.registry.isOutlived(
+                partition, promised: promised, now: now, uptime: cloud.serverEnvironment.uptime())
+            {
                 // Promised work has been written by now, or never will be.
                 cloud.registry.forgetPromise(in: partition, promised: promised)
                 try await cloud.store.write(.registry) { try await $0.clearPending(partition, promised: promised) }
@@ -34,8 +35,6 @@ package struct RunOutbox: Sendable {
         return mayBeMore
     }
 
-    /// Milliseconds; far longer than any transaction.
-    private static var pendingWorkLifetime: Int64 { 300_000 }
     private static var recordsAtOnce: Int { 200 }
 
     /// Returns the first of some records, one at least and as many as one turn in the writer takes: large ones have many index entries.

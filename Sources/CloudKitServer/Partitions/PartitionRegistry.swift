@@ -10,8 +10,15 @@ final class PartitionRegistry: Sendable {
     private let known = Mutex<Set<StoragePartition>>([])
     /// The times at which this process last promised work, milliseconds since 1970.
     private let promises = Mutex<[StoragePartition: Int64]>([:])
+    /// Promises of any node, with the time of this process's clock at which they were first seen.
+    private let watched = Mutex<[StoragePartition: (promised: Int64, since: Duration)]>([:])
+    /// Whether other processes may serve the same store.
+    private let isShared: Bool
 
-    init(store: Storage) { self.store = store }
+    init(store: Storage, isShared: Bool = false) {
+        self.store = store
+        self.isShared = isShared
+    }
 
     /// Lists a partition unless it is listed.
     func enter(_ partition: StoragePartition) async throws {
@@ -40,6 +47,27 @@ final class PartitionRegistry: Sendable {
         }
     }
 
+    /// Returns whether a promise is older than any transaction that relies on it, as far as this process knows.
+    ///
+    /// The clocks of nodes differ: where there are several, a promise is old once one node has seen it unchanged for that long.
+    func isOutlived(_ partition: StoragePartition, promised: Int64, now: Int64, uptime: Duration) -> Bool {
+        guard promised + Self.pendingWorkLifetime < now else { return false }
+        guard isShared else { return true }
+        return watched.withLock { watched in
+            if let known = watched[partition], known.promised == promised {
+                guard uptime - known.since > .milliseconds(Self.pendingWorkLifetime) else { return false }
+                watched[partition] = nil
+                return true
+            }
+            if watched.count >= Self.pendingWorkCacheMax { watched.removeAll(keepingCapacity: true) }
+            watched[partition] = (promised, uptime)
+            return false
+        }
+    }
+
+    /// Milliseconds; far longer than any transaction.
+    private static let pendingWorkLifetime: Int64 = 300_000
+
     /// Promises work unless that was done lately.
     func renewWorkPromise(in partition: StoragePartition, now: Int64) async throws {
         if !hasPendingWork(in: partition, now: now) { try await registerPendingWork(in: partition, now: now) }
@@ -48,7 +76,10 @@ final class PartitionRegistry: Sendable {
     /// Notes that the partition's user registers an address of a push service, before it is stored: after a restart
     /// noted partitions are visited.
     func notePush(in partition: StoragePartition, now: Int64) async throws {
-        try await store.write(.registry) { $0.setPushed(partition, now: now) }
+        try await store.write(.registry) { [isShared] transaction in
+            transaction.setPushed(partition, now: now)
+            if isShared { transaction.setNewlyPushed(partition) }
+        }
     }
 
     /// Returns whether a promise of this process is fresh enough to cover another transaction, so that frequent
@@ -88,4 +119,21 @@ final class PartitionRegistry: Sendable {
 struct ContainerEnvironment: Hashable, Sendable {
     var container: ContainerID
     var environment: Environment
+
+    init(container: ContainerID, environment: Environment) {
+        self.container = container
+        self.environment = environment
+    }
+
+    /// Returns the place of a lease; nil for the name of other work.
+    init?(leaseName name: String) {
+        let parts = name.split(separator: "/", omittingEmptySubsequences: false)
+        guard parts.count == 3, parts[0] == "index", let environment = Environment(rawValue: String(parts[2])) else {
+            return nil
+        }
+        self.init(container: ContainerID(String(parts[1])), environment: environment)
+    }
+
+    /// The name of the lease of its index builds.
+    var leaseName: String { "index/\(container.name)/\(environment.rawValue)" }
 }

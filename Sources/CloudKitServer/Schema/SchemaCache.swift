@@ -27,11 +27,15 @@ final class SchemaCache: Sendable {
 
     /// Changes a schema.
     ///
-    /// - Parameter body: Gives the names of types that it changed.
+    /// - Parameters:
+    ///   - term: Of the lease under which this is done; nil: none is needed.
+    ///   - body: Gives the names of types that it changed.
     func change(
-        _ partition: StoragePartition, _ body: @Sendable (inout Schema) throws -> Set<String>
+        _ partition: StoragePartition, under term: LeaseTerm? = nil,
+        _ body: @Sendable (inout Schema) throws -> Set<String>
     ) async throws -> Schema {
-        let schema = try await store.write(partition) { transaction in
+        let schema = try await store.write([partition] + LeaseTerm.partitions(of: term)) { transaction in
+            try await term?.check(transaction)
             let before = try await transaction.schema()
             var schema = before
             let changed = try body(&schema)

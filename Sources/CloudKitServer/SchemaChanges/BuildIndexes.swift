@@ -20,25 +20,36 @@ struct BuildIndexes: Sendable {
     ) async throws {
         try await cloud.indexBuilds.turns.withLock(place) {
             defer { cloud.indexBuilds.note(nil, of: place) }
-            try await build(in: place, dropped: dropped, progress: progress)
+            if try await unfinished(in: place).types.isEmpty, dropped.isEmpty { return }
+            try await cloud.nodes.exclusively(place.leaseName) { term in
+                try await build(in: place, dropped: dropped, under: term, progress: progress)
+            }
         }
     }
 
-    private func build(
-        in place: ContainerEnvironment, dropped: [DroppedIndexes], progress: @Sendable (IndexBuildProgress) -> Void
-    ) async throws {
+    /// Returns the types with indexes that are being built, and the version of their schema.
+    private func unfinished(in place: ContainerEnvironment) async throws -> (types: [RecordIndexes], version: UInt64) {
         let schema = try await cloud.schema(place.container, place.environment)
         let types = schema.types.values.compactMap { type -> RecordIndexes? in
             let fields = type.recordIndexes.fields.filter { !$0.building.isEmpty }
             return fields.isEmpty ? nil : RecordIndexes(recordType: type.name, fields: fields)
         }
+        return (types, schema.version)
+    }
+
+    /// - Parameter term: Of the lease, which another process takes over when this one stops for long: what it has built must not be cleared.
+    private func build(
+        in place: ContainerEnvironment, dropped: [DroppedIndexes], under term: LeaseTerm?,
+        progress: @Sendable (IndexBuildProgress) -> Void
+    ) async throws {
+        let (types, version) = try await unfinished(in: place)
         if types.isEmpty, dropped.isEmpty { return }
         let databases = try await cloud.registry.databases(of: place.container, place.environment)
         var state = IndexBuildProgress()
         state.databases = databases.count
         for partition in databases {
-            for zone in try await demandSchema(schema.version, in: partition) {
-                try await clear(dropped, types, in: partition, zone)
+            for zone in try await demandSchema(version, in: partition) {
+                try await clear(dropped, types, in: partition, zone, under: term)
                 for type in types {
                     try await run(of: type.fields, recordType: type.recordType, in: partition, zone) { records in
                         state.records += records
@@ -51,13 +62,15 @@ struct BuildIndexes: Sendable {
             cloud.indexBuilds.note(state, of: place)
             progress(state)
         }
-        if !types.isEmpty { try await finish(types, in: place) }
+        if !types.isEmpty { try await finish(types, in: place, under: term) }
     }
 
     private func clear(
-        _ dropped: [DroppedIndexes], _ types: [RecordIndexes], in partition: StoragePartition, _ zone: ZoneHeader
+        _ dropped: [DroppedIndexes], _ types: [RecordIndexes], in partition: StoragePartition, _ zone: ZoneHeader,
+        under term: LeaseTerm?
     ) async throws {
-        try await cloud.store.write(partition) { transaction in
+        try await cloud.store.write([partition] + LeaseTerm.partitions(of: term)) { transaction in
+            try await term?.check(transaction)
             for field in dropped {
                 transaction.clearIndexes(
                     of: field.name, keeping: field.kept, recordType: field.recordType, zone: zone.number)
@@ -72,8 +85,10 @@ struct BuildIndexes: Sendable {
     }
 
     /// Marks the indexes that were built as usable.
-    private func finish(_ types: [RecordIndexes], in place: ContainerEnvironment) async throws {
-        _ = try await cloud.schemas.change(.schema(place.container, place.environment)) { schema in
+    private func finish(
+        _ types: [RecordIndexes], in place: ContainerEnvironment, under term: LeaseTerm?
+    ) async throws {
+        _ = try await cloud.schemas.change(.schema(place.container, place.environment), under: term) { schema in
             for type in types {
                 for field in type.fields {
                     let built = FieldIndexes(rawValue: field.building.rawValue)

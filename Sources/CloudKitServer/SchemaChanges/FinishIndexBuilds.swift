@@ -29,6 +29,16 @@ package struct FinishIndexBuilds: Sendable {
         return true
     }
 
+    /// Does the builds that another process left unfinished when it died.
+    package func runAbandoned() async throws {
+        for name in cloud.nodes.takeAbandoned() {
+            guard let place = ContainerEnvironment(leaseName: name) else { continue }
+            try await BuildIndexes(cloud).run(in: place)
+            // Also where nothing was left to be done: the lease of the dead goes.
+            try await cloud.nodes.exclusively(name) { _ in }
+        }
+    }
+
     /// Does the builds of one container and environment.
     ///
     /// - Parameter progress: Is called after each step.

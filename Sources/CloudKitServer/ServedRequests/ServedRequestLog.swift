@@ -14,10 +14,33 @@ final class ServedRequestLog: Sendable {
     static let table = RowTable<String, ServedRequestRow>("request")
     private static let shapesMax = 2000
 
-    init(store: Storage) { self.store = store }
+    /// Returns the time by a clock that is never set back; nil: no other process serves the store.
+    private let sharedUptime: (@Sendable () -> Duration)?
+    private let readAt = Mutex(Duration.zero)
+    /// The time for which the shapes in the store are remembered where another node may have forgotten them.
+    private static let sharedLifetime = Duration.seconds(60)
+
+    init(store: Storage, sharedUptime: (@Sendable () -> Duration)? = nil) {
+        self.store = store
+        self.sharedUptime = sharedUptime
+    }
+
+    /// Forgets the remembered shapes from time to time where there are several nodes.
+    private func refresh() {
+        guard let now = sharedUptime?() else { return }
+        let isDue = readAt.withLock { readAt in
+            guard now - readAt >= Self.sharedLifetime else { return false }
+            readAt = now
+            return true
+        }
+        guard isDue else { return }
+        known.withLock { $0.removeAll(keepingCapacity: true) }
+        knownSaves.withLock { $0.removeAll(keepingCapacity: true) }
+    }
 
     /// Notes a query that was answered, or refused for want of an index.
     func note(_ query: Query, in place: DatabaseContext) async {
+        refresh()
         await note(
             [ServedRequestRow(QueryShape(query))],
             in: .servedRequests(place.address.container, place.address.environment))
@@ -29,6 +52,7 @@ final class ServedRequestLog: Sendable {
     ) async {
         guard place.address.environment == .development else { return }
         let partition = StoragePartition.servedRequests(place.address.container, place.address.environment)
+        refresh()
         let known = knownSaves.withLock { $0[partition] ?? [] }
         var fresh: Set<SaveSignature> = []
         for (item, outcome) in zip(items, outcomes) {

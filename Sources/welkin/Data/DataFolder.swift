@@ -60,14 +60,19 @@ struct DataFolder {
         }
     }
 
-    /// Opens a folder whose store is in a database. It holds the secret and the files of assets.
-    private init(_ path: String, in configuration: PostgresConfiguration, serves: Bool) async throws {
+    /// Opens a folder whose store is in a database. It holds the secret and, unless nodes share another folder of them, the files of assets.
+    private init(
+        _ path: String, in configuration: PostgresConfiguration, serves: Bool, assets: String?
+    ) async throws {
         self.path = path
         umask(0o077)
         if try !Self.exists(path + "/secret", in: path) { try Self.checkCreation(of: path, isAllowed: serves) }
         let store: PostgresStore
         do {
-            store = try await PostgresStore.open(PostgresStore.Options(configuration, wallClock: Self.now))
+            var options = PostgresStore.Options(configuration, wallClock: Self.now)
+            // What is remembered of the store is remembered of this partition (`CloudApplication.forget`).
+            options.markedPartitions = [AccountStore.partition]
+            store = try await PostgresStore.open(options)
         } catch {
             throw CommandFailure("the store \(configuration) cannot be used: \(error)")
         }
@@ -82,7 +87,7 @@ struct DataFolder {
             if renewal != nil { try await store.renewEpoch(from: store.epoch) }
             self.store = store
             serverEnvironment = ServerEnvironment(secret: secret, now: Self.now)
-            files = try FolderFileStore(path + "/assets", now: Self.now)
+            files = try FolderFileStore(assets ?? path + "/assets", now: Self.now)
         } catch {
             await store.close()
             switch error {
@@ -103,11 +108,14 @@ struct DataFolder {
         return claim
     }
 
-    var accountStore: AccountStore { AccountStore(store, serverEnvironment) }
+    /// Whether other processes may serve the same store.
+    var isShared: Bool { !(store is SQLiteStore) }
+    var accountStore: AccountStore { AccountStore(store, serverEnvironment, isShared: isShared) }
     var cloud: Cloud { cloud(limits: Limits()) }
 
     func cloud(limits: Limits) -> Cloud {
-        let cloud = Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits)
+        let cloud = Cloud(
+            store: store, files: files, serverEnvironment: serverEnvironment, limits: limits, isShared: isShared)
         if let renewal { cloud.storeHistory.note(renewal) }
         if let restoredTo { cloud.storeHistory.note(restoredTo: restoredTo) }
         return cloud
@@ -137,19 +145,24 @@ struct DataFolder {
         _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
         try await with(
-            path: options.data, store: try options.location(), serves: serves, adoptsCopy: adoptsCopy, body)
+            path: options.data, store: try options.location(), assets: options.assetsFolder(), serves: serves,
+            adoptsCopy: adoptsCopy, body)
     }
 
     /// Opens the folder at `path` with its store.
     static func with<Value>(
-        path: String, store: StoreLocation = .folder, serves: Bool = false, adoptsCopy: Bool = false,
-        _ body: (DataFolder) async throws -> Value
+        path: String, store: StoreLocation = .folder, assets: String? = nil, serves: Bool = false,
+        adoptsCopy: Bool = false, _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
         let path = URL(fileURLWithPath: path).path
         var folder =
             switch store {
+            case .folder where assets != nil:
+                throw CommandFailure(
+                    "--assets goes with a store in a database: a backup of the data folder holds its files")
             case .folder: try DataFolder(path, serves: serves, adoptsCopy: adoptsCopy)
-            case .postgres(let configuration): try await DataFolder(path, in: configuration, serves: serves)
+            case .postgres(let configuration):
+                try await DataFolder(path, in: configuration, serves: serves, assets: assets)
             }
         do {
             if folder.renewal != nil { try await folder.continueFromEarlierState(restoredTo: 0) }

@@ -22,6 +22,21 @@ struct DataOptions: ParsableArguments {
         help: ArgumentHelp("A file with the address of the database, which may hold the password.", valueName: "file"))
     var storeFile: String?
 
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "The folder of the files of assets, which several nodes share; assets in the data folder by default. [env: WELKIN_ASSETS]",
+            valueName: "dir"))
+    var assets: String?
+
+    /// The folder of the files of assets; nil: the one in the data folder.
+    func assetsFolder() -> String? {
+        if let assets { return assets }
+        let variables = ProcessInfo.processInfo.environment
+        if let folder = variables["WELKIN_ASSETS"], !folder.isEmpty { return folder }
+        return SettingsPath.setting("assets", environment: variables)
+    }
+
     /// The folder that a command works on when it is not told: commands beside a cloud find the same one as `serve`.
     private static let dataDefault: String = {
         let variables = ProcessInfo.processInfo.environment

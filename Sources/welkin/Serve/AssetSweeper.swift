@@ -13,13 +13,15 @@ struct AssetSweeper: Service {
     private static let pause = Duration.seconds(14)
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await sweep { try await SweepAssets(cloud).runDrafts() }
-                for folder in UInt8.min ... .max {
-                    guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
-                    await sweep { try await SweepAssets(cloud).run(inFolder: folder) }
-                }
+        await cancelWhenGracefulShutdown { await cloud.nodes.run(.assetSweeps) { await sweep() } }
+    }
+
+    private func sweep() async {
+        while !Task.isCancelled {
+            await sweep { try await SweepAssets(cloud).runDrafts() }
+            for folder in UInt8.min ... .max {
+                guard (try? await Task.sleep(for: Self.pause)) != nil else { return }
+                await sweep { try await SweepAssets(cloud).run(inFolder: folder) }
             }
         }
     }

@@ -14,7 +14,7 @@ struct OutboxWorker: Service {
         await cancelWhenGracefulShutdown {
             // Index builds are long: the outbox does not wait for them.
             async let builds: Void = buildIndexes()
-            await runOutbox()
+            await cloud.nodes.run(.outbox) { await runOutbox() }
             await builds
         }
     }
@@ -28,6 +28,7 @@ struct OutboxWorker: Service {
         while !Task.isCancelled {
             do {
                 try await FinishIndexBuilds(cloud).runWaiting()
+                try await FinishIndexBuilds(cloud).runAbandoned()
             } catch {
                 logger.warning("index build failed", metadata: ["error": .string(String(describing: error))])
             }

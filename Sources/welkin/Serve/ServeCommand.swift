@@ -61,6 +61,11 @@ struct ServeCommand: AsyncParsableCommand {
     var logFormat: LogFormat = .text
     @Flag(help: "Serve a folder that is a copy of an earlier state of the cloud: a new epoch begins.")
     var adoptCopy = false
+    @Option(
+        help: ArgumentHelp(
+            "Seconds for which a cloud that was told to stop goes on serving while /health answers 503, so that proxies send requests to other nodes; 0 to 300.",
+            valueName: "seconds"))
+    var drain: Int = 0
     @Flag(help: "On the first start, create an account and an API token for development; stored in development.json.")
     var developmentDefaults = false
 
@@ -93,6 +98,7 @@ struct ServeCommand: AsyncParsableCommand {
         try logs.validate()
         try alerts.validate()
         try backups.validate()
+        guard (0...300).contains(drain) else { throw ValidationError("--drain is 0 to 300 seconds.") }
         guard (0...36_500).contains(keepDeletions) else {
             throw ValidationError("--keep-deletions is 0 to 36500 days.")
         }
@@ -134,6 +140,7 @@ struct ServeCommand: AsyncParsableCommand {
             let storage = StorageMonitor()
             let application = CloudApplication(
                 cloud: cloud, configuration: configuration, logger: logger,
+                cacheLifetime: cloud.nodes.isShared ? 1_000 : 5_000,
                 pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL),
                 log: logBuffer, storage: storage,
                 sites: [
@@ -144,6 +151,8 @@ struct ServeCommand: AsyncParsableCommand {
             }
             var services = ServiceGroupConfiguration(
                 services: [
+                    // Leases are given back when the work has ended.
+                    .init(service: NodeService(nodes: cloud.nodes, logger: logger)),
                     .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
                     .init(service: StoreReporter(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: StartSample(cloud: cloud, store: folder.store, logger: logger)),
@@ -152,6 +161,7 @@ struct ServeCommand: AsyncParsableCommand {
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: service),
+                    .init(service: DrainService(application: application, duration: .seconds(drain))),
                 ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger))
             let schedule = try backups.schedule(
                 of: CloudMoments(folder: folder.path), log: logBuffer, now: cloud.serverEnvironment.now)
@@ -185,7 +195,7 @@ struct ServeCommand: AsyncParsableCommand {
             // The log is written until all other services have stopped.
             services.services.insert(.init(service: writing), at: 0)
             // An unfinished request does not keep the cloud from stopping.
-            services.maximumGracefulShutdownDuration = Self.shutdownMax
+            services.maximumGracefulShutdownDuration = Self.shutdownMax + .seconds(drain)
             do {
                 try await ServiceGroup(configuration: services).run()
             } catch is CancellationError {

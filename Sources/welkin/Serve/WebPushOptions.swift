@@ -67,10 +67,11 @@ enum WebPushMode: String, ExpressibleByArgument {
 }
 
 extension DataFolder {
-    /// Reads the key that identifies this cloud to push services; creates it if it is missing.
+    /// Reads the key that identifies this cloud to push services; creates it if it is missing: the same one at all nodes, which share the secret.
     func webPushKey() throws -> ApplicationServerKey {
         let path = path + "/web-push-key.pem"
-        let held = try PrivateFile.readOrCreate(path, Array(ApplicationServerKey().pem.utf8))
+        let fresh = isShared ? ApplicationServerKey(secret: serverEnvironment.secret) : ApplicationServerKey()
+        let held = try PrivateFile.readOrCreate(path, Array(fresh.pem.utf8))
         do {
             return try ApplicationServerKey(pem: String(decoding: held, as: UTF8.self))
         } catch {

@@ -19,6 +19,21 @@ import Testing
         #expect(limiter.take(by: "a", at: 60_000) == 2)
     }
 
+    @Test func `B-THR-06 nodes that count for themselves give together what one would`() {
+        var nodes = (0..<3).map { _ in RateLimiter(burst: 6, perSecond: 0.5) }
+        var admitted = 0
+        for second in 0..<600 {
+            for node in 0..<3 where nodes[node].take(by: "a", at: Int64(second) * 1_000, among: 3) == nil {
+                admitted += 1
+            }
+        }
+        #expect((300...306).contains(admitted))
+        // A large request is admitted where its part would never be enough, and paid for later.
+        var node = RateLimiter(burst: 6, perSecond: 0.5)
+        #expect(node.take(6, by: "a", at: 0, among: 3) == nil)
+        #expect(node.take(6, by: "a", at: 0, among: 3) == 36)
+    }
+
     @Test func `B-THR-06 senders whose allowance is full again are forgotten`() {
         var limiter = RateLimiter(burst: 1, perSecond: 1)
         for number in 0..<5_000 { #expect(limiter.take(by: "\(number)", at: Int64(number) * 1_000) == nil) }

@@ -78,7 +78,8 @@ struct PushBatch: Sendable {
         }
         let (list, page) = try await waiting(for: token, header: header, place: place, now: now)
         for notification in list {
-            if Task.isCancelled { return visit }
+            // Another node sends it once this one is no longer sure to be the only one.
+            if Task.isCancelled || !cloud.nodes.holds(.push) { return visit }
             let isVisible = PushNotification.isVisible(payload: notification.payload)
             guard isVisible || destination.takesSilent else {
                 visit.drop(.silent, notification.sequence)

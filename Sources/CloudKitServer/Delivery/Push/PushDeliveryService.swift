@@ -6,16 +6,21 @@ import Synchronization
 /// is closed.
 ///
 /// A commit costs a lookup in a set of partitions and, for users with an address, an entry in a schedule; everything
-/// else happens outside of the commit. After a restart every user with an address is visited once, so that no
+/// else happens outside of the commit. One node sends for all; when it begins, every user with an address is visited once, so that no
 /// notification waits for the next change.
 package final class PushDeliveryService: NotificationTransport {
     private let batch: PushBatch
     private let schedule = Mutex(PushSchedule())
-    private let signals: AsyncStream<Void>
-    private let signal: AsyncStream<Void>.Continuation
+    /// Wakes `visit`; nil: this node does not send.
+    private let signal = Mutex<AsyncStream<Void>.Continuation?>(nil)
+
+    /// Whether the registry has changed, where other nodes note addresses.
+    private let isRegistryChanged = Atomic(true)
 
     /// The interval at which the schedule is checked for due partitions.
     private static let tick = Duration.milliseconds(500)
+    /// Ticks between two looks for addresses that hints may have missed: 5 seconds.
+    private static let ticksOfPoll = 10
     /// The pause after a failure of the store.
     private static let failurePause = Duration.seconds(1)
 
@@ -31,23 +36,34 @@ package final class PushDeliveryService: NotificationTransport {
         batch = PushBatch(
             cloud: cloud, services: Dictionary(services.map { ($0.name, $0) }, uniquingKeysWith: { $1 }),
             isCurrent: isCurrent)
-        (signals, signal) = AsyncStream.makeStream(bufferingPolicy: .bufferingNewest(1))
     }
 
     /// Schedules a visit of the partition if its user has an address.
     package func deliver(in partition: StoragePartition) async {
+        guard let signal = signal.withLock({ $0 }) else { return }
+        if partition == .registry { return isRegistryChanged.store(true, ordering: .releasing) }
         guard cloud.pushIndex.contains(partition) else { return }
         schedule.withLock { $0.note(partition) }
         signal.yield()
     }
 
-    /// Visits scheduled partitions until the task is cancelled.
-    package func run() async {
+    /// Visits scheduled partitions while that is this node's work, until the task is cancelled.
+    package func run() async { await cloud.nodes.run(.push) { await self.visit() } }
+
+    private func visit() async {
+        let (signals, signal) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
+        self.signal.withLock { $0 = signal }
+        defer { self.signal.withLock { $0 = nil } }
         await withDiscardingTaskGroup { group in
             group.addTask { await self.restoreIndex() }
             group.addTask {
+                var ticks = 0
                 while (try? await self.cloud.serverEnvironment.sleep(Self.tick)) != nil {
-                    self.signal.yield()
+                    ticks += 1
+                    if self.cloud.nodes.isShared {
+                        await self.lookForNewAddresses(isDue: ticks % Self.ticksOfPoll == 0)
+                    }
+                    signal.yield()
                 }
             }
             for await _ in signals {
@@ -55,6 +71,33 @@ package final class PushDeliveryService: NotificationTransport {
                     group.addTask { await self.look(at: partition) }
                 }
             }
+            group.cancelAll()
+        }
+    }
+
+    /// Learns of addresses that other nodes have registered.
+    ///
+    /// - Parameter isDue: Whether to look without a hint as well.
+    private func lookForNewAddresses(isDue: Bool) async {
+        guard isRegistryChanged.exchange(false, ordering: .acquiringAndReleasing) || isDue,
+            let term = cloud.nodes.term(of: SharedWork.push.rawValue)
+        else { return }
+        do {
+            let found = try await cloud.store.read(.registry) {
+                try await $0.newlyPushedPartitions(limit: Self.partitionsAtOnce)
+            }
+            if found.isEmpty { return }
+            for partition in found {
+                cloud.pushIndex.insert(partition)
+                schedule.withLock { $0.note(partition) }
+            }
+            // Not where another node has begun to send: it may have read the list of addresses before.
+            try await cloud.store.write([.registry] + LeaseTerm.partitions(of: term)) { transaction in
+                try await term.check(transaction)
+                for partition in found { transaction.clearNewlyPushed(partition) }
+            }
+        } catch {
+            isRegistryChanged.store(true, ordering: .releasing)
         }
     }
 
@@ -80,7 +123,7 @@ package final class PushDeliveryService: NotificationTransport {
         schedule.withLock {
             $0.end(partition, hasSent: result.hasSent, again: result.again, now: cloud.serverEnvironment.now())
         }
-        signal.yield()
+        signal.withLock { $0 }?.yield()
     }
 
     // MARK: Across restarts
@@ -107,7 +150,7 @@ package final class PushDeliveryService: NotificationTransport {
                 cloud.pushIndex.insert(partition)
                 schedule.withLock { $0.note(partition) }
             }
-            signal.yield()
+            signal.withLock { $0 }?.yield()
             last = known.last
             if known.count < Self.partitionsAtOnce { return }
         }
