@@ -173,6 +173,55 @@ struct PostgresStoreTests {
         }
     }
 
+    @Test func `a renewed epoch reaches other processes also while hints keep coming`() async throws {
+        let schema = PostgresServer.freshSchema()
+        try await withPostgresStore(schema: schema) { first in
+            var options = try await postgresOptions(schema: schema)
+            options.pollInterval = .milliseconds(200)
+            try await withPostgresStore(schema: schema, options) { second in
+                let writing = Task {
+                    while !Task.isCancelled {
+                        try await first.put(["a": "1"])
+                        try await Task.sleep(for: .milliseconds(20))
+                    }
+                }
+                defer { writing.cancel() }
+                var hints = second.commits().makeAsyncIterator()
+                #expect(await hints.next() == home)
+                try await first.renewEpoch(from: first.epoch)
+                while second.epoch != first.epoch { try await Task.sleep(for: .milliseconds(5)) }
+            }
+        }
+    }
+
+    @Test func `commits of partitions that are not marked leave the mark as it is`() async throws {
+        let schema = PostgresServer.freshSchema()
+        try await withPostgresStore(schema: schema) { first in
+            var options = try await postgresOptions(schema: schema)
+            options.markedPartitions = [home]
+            try await withPostgresStore(schema: schema, options) { second in
+                func commit(in partition: Partition) async throws {
+                    var hints = second.commits().makeAsyncIterator()
+                    let writing = Task {
+                        while !Task.isCancelled {
+                            try await first.put(["a": "1"], in: partition)
+                            try await Task.sleep(for: .milliseconds(20))
+                        }
+                    }
+                    while await hints.next() != partition {}
+                    writing.cancel()
+                    _ = await writing.result
+                }
+                try await commit(in: other)
+                let mark = try await second.foreignCommitMark()
+                try await commit(in: other)
+                #expect(try await second.foreignCommitMark() == mark)
+                try await commit(in: home)
+                while try await second.foreignCommitMark() == mark { try await Task.sleep(for: .milliseconds(5)) }
+            }
+        }
+    }
+
     @Test func `a changed value is an error of its key alone`() async throws {
         let schema = PostgresServer.freshSchema()
         let server = try await PostgresServer.shared()
@@ -251,7 +300,7 @@ struct PostgresStoreTests {
         let clock = Shared<Int64>(0)
         var options = try await postgresOptions(schema: schema)
         options.wallClock = { clock.withLock { $0 } }
-        try await withPostgresStore(options) { store in
+        try await withPostgresStore(schema: schema, options) { store in
             for _ in 0..<20 { try await store.put(["a": "1"]) }
             clock.withLock { $0 = 700_000 }
             try await store.put(["a": "2"])
@@ -351,7 +400,7 @@ struct PostgresStoreTests {
         let server = try PostgresServer()
         var options = try await postgresOptions(on: server)
         options.awayMax = .milliseconds(100)
-        try await withPostgresStore(options) { store in
+        try await withPostgresStore(schema: schema, options) { store in
             try await store.put(["a": "1"])
             try server.kill()
             await expect(.unavailable) { try await store.put(["a": "2"]) }
