@@ -19,8 +19,9 @@ extension EndpointTable {
             ServerKeyLimit(), RequestRateLimit(rates: endpoints.cloud.requestRates),
             BodyReading(reader: endpoints.bodyReader),
         ]
+        let epoch: [any RequestMiddleware] = endpoints.isStrict ? [] : [StoreEpoch(cloud: endpoints.cloud)]
         let steps =
-            reading + (endpoints.isStrict ? [StrictBodies()] : []) + [InjectedFaults(faults: endpoints.cloud.faults)]
+            epoch + reading + (endpoints.isStrict ? [StrictBodies()] : []) + [InjectedFaults(faults: endpoints.cloud.faults)]
         func add(
             _ name: EndpointName, _ methods: AllowedMethods,
             handler: @escaping @Sendable (DatabaseCall) async throws -> EndpointResponse
