@@ -80,6 +80,12 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "days"))
     var keepDeletions: Int = 30
 
+    @Option(
+        help: ArgumentHelp(
+            "Days between a person's wish that their account is deleted and the deletion; signing in takes it back until then.",
+            valueName: "days"))
+    var accountDeletionDays: Int = 30
+
     private static let shutdownMax = Duration.seconds(10)
 
     func validate() throws {
@@ -95,6 +101,9 @@ struct ServeCommand: AsyncParsableCommand {
         try backups.validate()
         guard (0...36_500).contains(keepDeletions) else {
             throw ValidationError("--keep-deletions is 0 to 36500 days.")
+        }
+        guard (0...3650).contains(accountDeletionDays) else {
+            throw ValidationError("--account-deletion-days is 0 to 3650.")
         }
         #if !TLS
             guard tlsCertificate == nil else {
@@ -125,7 +134,8 @@ struct ServeCommand: AsyncParsableCommand {
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, isStrictWebServices: strictWebServices, operatorHosts: operatorHosts,
                 connections: connectionLimits,
-                isSignUpOpen: signUp == .open)
+                isSignUpOpen: signUp == .open,
+                accountDeletionGrace: .seconds(accountDeletionDays * 86_400))
             memory.apply(to: &configuration)
             let cloud = folder.cloud(limits: limits.limits)
             let mailServer = try alerts.mailServer()
@@ -150,6 +160,9 @@ struct ServeCommand: AsyncParsableCommand {
                     .init(service: ServedMarks(store: folder.store, folder: folder.path, logger: logger)),
                     .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),
+                    .init(
+                        service: AccountDeletionWorker(
+                            cloud: cloud, application: application, log: logBuffer, logger: logger)),
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: service),
                 ], gracefulShutdownSignals: [.sigterm, .sigint], logger: Self.quiet(logger))
