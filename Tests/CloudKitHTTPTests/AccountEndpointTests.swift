@@ -180,6 +180,28 @@ import Testing
         }
     }
 
+    @Test func `an account that its owner deletes is out at once, and back by a sign-in that says so`() async throws {
+        try await Self.withAda { cloud, tokens in
+            let device = try await Device(cloud, tokens)
+            #expect(try await device.lookUp().status == 200)
+            let question = try await device.post("accounts/delete")
+            #expect(question["graceSeconds"] as? Int == 2_592_000 && question["due"] == nil)
+            let wrong = try await device.post("accounts/delete", #""proof":"\#(Self.otherProof)""#)
+            #expect(wrong.status == 401)
+            let answer = try await device.post("accounts/delete", #""proof":"\#(TestCloud.proofText)""#)
+            #expect(answer.status == 200 && answer["due"] as? Int64 == cloud.clock.now + 2_592_000_000)
+            // The cloud remembers what it knew of tokens for five seconds, and forgot this.
+            #expect(try await device.lookUp().status == 421)
+            #expect(try await device.post("devices/list").status == 401)
+            let body = #""email":"ada@example.com","proof":"\#(TestCloud.proofText)","lifetime":"session""#
+            let target = TestCloud.device("sessions/create", .init(api: tokens.api))
+            let refused = try await cloud.client.post(target, "{\(body)}", headers: ["X-Welkin-Client": "sdk/1"])
+            #expect(refused["failure"] as? String == "accountRestricted")
+            #expect(try await cloud.client.post(target, #"{\#(body),"keepsAccount":true}"#).status == 200)
+            #expect(try await cloud.client.post(target, "{\(body)}").status == 200)
+        }
+    }
+
     @Test func `devices are named by their owner`() async throws {
         try await Self.withAda { cloud, tokens in
             let first = try await Device(cloud, tokens)
@@ -288,7 +310,7 @@ import Testing
             for action in [
                 "accounts/create", "accounts/password", "keychain/get", "keychain/create", "keychain/rewrap",
                 "keychain/reset", "keychain/recovery", "keychain/recover", "devices/list", "devices/revoke",
-                "devices/rename", "accounts/webKeys",
+                "devices/rename", "accounts/webKeys", "accounts/delete",
             ] {
                 #expect(try await cloud.client.post(TestCloud.device(action, tokens), body).status == 400)
             }

@@ -87,7 +87,8 @@ extension Simulation {
         }
         let mark = history.versions.mark
         let failures = history.versions.see(
-            records.map { (name: $0.0.id.recordName, version: $0.1) }, in: history.salt, since: mark)
+            records.map { (name: $0.0.id.recordName, version: $0.1) }, in: history.salt, since: mark
+        ).failures
         let deleted = page.events.compactMap { event in
             if case .deleted(let gone) = event { gone.recordName } else { nil }
         }

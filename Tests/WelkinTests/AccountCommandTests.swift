@@ -39,6 +39,34 @@ import Testing
         }
     }
 
+    @Test func `a user has the account deleted, and takes it back in time`() async throws {
+        try await CloudAndMachines.run(serving: ["--account-deletion-days", "7"]) { setup in
+            let ada = try await setup.signedInMachine("ada")
+            let unsure = try await ada.welkin(
+                "account", "delete", "--rounds", CloudAndMachines.rounds, input: ["correct horse"])
+            #expect(unsure.status == 1 && unsure.remarks.contains("in 7 days"), "\(unsure.remarks)")
+            #expect(try await ada.welkin("status").status == 0)
+            let deleted = try await ada.welkin(
+                "account", "delete", "--yes", "--rounds", CloudAndMachines.rounds, input: ["correct horse"])
+            #expect(deleted.status == 0, "\(deleted.remarks)")
+            #expect(try await ada.welkin("status").output.contains("not signed in"))
+            let login = ["login", "--email", "ada@example.com", "--rounds", CloudAndMachines.rounds]
+            let refused = try await ada.welkin(
+                login[0], login[1], login[2], login[3], login[4], input: ["correct horse"])
+            #expect(refused.status == 1 && refused.remarks.contains("within 7 days"), "\(refused.remarks)")
+            let kept = try await ada.welkin(
+                login[0], login[1], login[2], login[3], login[4], "--keep-account", input: ["correct horse"])
+            #expect(kept.status == 0, "\(kept.remarks)")
+            #expect(try await ada.welkin("status").status == 0)
+        }
+        try await CloudAndMachines.run(serving: ["--account-deletion-days", "0"]) { setup in
+            let ada = try await setup.signedInMachine("ada")
+            let deleted = try await ada.welkin(
+                "account", "delete", "--yes", "--rounds", CloudAndMachines.rounds, input: ["correct horse"])
+            #expect(deleted.status == 0 && deleted.output.contains("will be deleted"), "\(deleted.remarks)")
+        }
+    }
+
     @Test func `a user signs up, sees the status, and signs in a second device with the password`() async throws {
         try await CloudAndMachines.run { setup in
             let phone = try setup.machine("phone")

@@ -40,6 +40,15 @@ extension CKError {
             self = .failure(
                 .internalError, reason: reason, description: operation.describe(reason),
                 remedy: CallFailure.tamperingRemedy)
+        case .lostVersion(let record, let time):
+            let reason =
+                "Record '\(record)': the cloud says that it was restored from a backup, "
+                + "and shows an older version than this device has seen"
+            self = .failure(
+                .internalError, reason: reason, description: operation.describe(reason),
+                remedy:
+                    "Save this device's version again. To go on with the cloud's version: welkin restorations accept",
+                details: [Self.restoredToKey: NSNumber(value: time)])
         case .accountVerificationRequired(let reason):
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason,

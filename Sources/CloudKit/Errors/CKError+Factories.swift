@@ -10,6 +10,7 @@ extension CKError {
     /// In `userInfo`: the identifier of the request, by which the operator of the cloud finds it in the log (B-ERR-21).
     static let requestUUIDKey = "RequestUUID"
     /// In `userInfo`: the time of the state to which the cloud was restored, in milliseconds since 1970; 0 if it is not known (B-BKD-13).
+    /// With `changeTokenExpired`, and with `internalError` of a record that is older in the restored cloud (B-TM-15).
     static let restoredToKey = "WelkinRestoredTo"
     /// The domain of the underlying error, whose code is the server's sub-code (docs/rules/ERR.md).
     static let internalErrorDomain = "CKInternalErrorDomain"
@@ -101,6 +102,9 @@ extension CKError {
 
     /// The time of the state to which the cloud was restored, in milliseconds since 1970, 0 if it is not known; nil: it was not restored.
     var restoredTo: Int64? { (_nsError.userInfo[Self.restoredToKey] as? NSNumber)?.int64Value }
+
+    /// A Boolean value that indicates whether the cloud says that it was restored, and has lost the version of a record that this device has seen.
+    var isOfLostVersion: Bool { code == .internalError && restoredTo != nil }
 
     /// The server's sub-code (docs/rules/ERR.md); nil where there is none.
     var subcode: Int? {

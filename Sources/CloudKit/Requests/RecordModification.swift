@@ -36,9 +36,15 @@ struct RecordModification {
         var sent: [CKRecord] = []
         sent.reserveCapacity(records.count)
         for record in records {
-            saves.append(try ModifyPlan.Item(record, rule, scope: scope))
             // A copy of a record is a record. It is made at once, as the app may change its own meanwhile.
-            sent.append(record.copy() as? CKRecord ?? record)
+            let copy = record.copy() as? CKRecord ?? record
+            var item = try ModifyPlan.Item(record, rule, scope: scope)
+            if item.secrets != nil {
+                let whole = SaveRule(checksTag: true, sendsAllKeys: true)
+                item.whole = { try? ModifyPlan.Item(copy, whole, scope: scope) }
+            }
+            saves.append(item)
+            sent.append(copy)
         }
         self.sent = sent
         plan = try ModifyPlan(

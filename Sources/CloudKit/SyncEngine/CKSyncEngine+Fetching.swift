@@ -145,24 +145,30 @@ extension CKSyncEngine {
                 let page = try await database.configured(options.operationGroup).recordZoneChanges(
                     inZoneWith: zone, since: token.map { CKServerChangeToken($0) })
                 var modifications: [CKDatabase.RecordZoneChange.Modification] = []
+                var lost: [CKRecord.ID] = []
                 for (id, result) in page.modificationResultsByID {
                     switch result {
                     case .success(let modification): modifications.append(modification)
-                    case .failure(let error): undelivered[id] = error
+                    case .failure(let error):
+                        undelivered[id] = error
+                        if CKError.any(error).isOfLostVersion { lost.append(id) }
                     }
                 }
                 isLast = !page.moreComing
                 await report(
-                    modifications.oldestFirst, page.deletions, in: zone, token: page.changeToken.token, isLast: isLast)
+                    modifications.oldestFirst, page.deletions, lost: lost.sorted { $0.recordName < $1.recordName },
+                    in: zone, token: page.changeToken.token, isLast: isLast)
             } catch {
                 throw CKError.any(error)
             }
         }
     }
 
+    /// - Parameter lost: The records whose newer version the cloud has lost, which the app is asked for.
     private func report(
         _ modifications: [CKDatabase.RecordZoneChange.Modification],
-        _ deletions: [CKDatabase.RecordZoneChange.Deletion], in zone: CKRecordZone.ID, token: String, isLast: Bool
+        _ deletions: [CKDatabase.RecordZoneChange.Deletion], lost: [CKRecord.ID], in zone: CKRecordZone.ID,
+        token: String, isLast: Bool
     ) async {
         let saved = modifications.map { ($0.record.recordID.recordName, $0.record.modificationTime ?? 0) }
         let deleted = deletions.map(\.recordID.recordName)
@@ -182,11 +188,13 @@ extension CKSyncEngine {
                 : .fetchedRecordZoneChanges(
                     Event.FetchedRecordZoneChanges(modifications: modifications, deletions: deletions)),
             then: { state in
+                let isOffered = state.offerAgain(lost)
                 let isDeletedAgain = state.add(again.map { .deleteRecord($0) })
-                return state.noteZoneChanges(
-                    zone, saved: saved, deleted: deleted, token: token, isLast: isLast, now: now) || isDeletedAgain
+                let isNew = state.noteZoneChanges(
+                    zone, saved: saved, deleted: deleted, token: token, isLast: isLast, now: now)
+                return isNew || isOffered || isDeletedAgain
             })
-        if !again.isEmpty { automation?.wantSend() }
+        if !again.isEmpty || !lost.isEmpty { automation?.wantSend() }
     }
 
     /// Returns the records that this engine saved, that other devices deleted, and that a feed read from the beginning

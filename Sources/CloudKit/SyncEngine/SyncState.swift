@@ -186,6 +186,14 @@ struct SyncState: Sendable {
         zones[zone] = progress
     }
 
+    /// Makes records pending whose newer version a restored cloud has lost: the app may have it.
+    ///
+    /// - Returns: Whether anything is different now.
+    mutating func offerAgain(_ lost: [CKRecord.ID]) -> Bool {
+        let missing = lost.filter { recordChanges[$0] == nil }
+        return !missing.isEmpty && add(missing.map { .saveRecord($0) })
+    }
+
     /// The zones whose end is not to be reported if a feed that is read from the beginning does not name them.
     var zonesToMake: Set<CKRecordZone.ID> { Set(databaseChanges.changes.map(\.zoneID)) }
 

@@ -34,6 +34,7 @@ package struct AccountRowCheck: Sendable {
             Account.idsByPhone.name: phone, Account.idsByAddressHash.name: addressHash,
             DeviceSession.table.name: session, DeviceSession.owners.name: sessionOwner,
             Keychain.table.name: keychain, KeyReset.table.name: keyReset,
+            AccountDeletion.table.name: deletion,
             UserNames.names.name: userName, UserNames.accounts.name: user,
             APIToken.table.name: {
                 _ = try APIToken(rowBytes: $1)
@@ -122,6 +123,11 @@ package struct AccountRowCheck: Sendable {
     private func keyReset(_ id: String, _ value: [UInt8]) async throws -> String? {
         if try KeyReset(rowBytes: value).account != id { return "it is under the key of another account" }
         return try await Account.table.row(id, in: view) == nil ? "the account of a reset is missing" : nil
+    }
+
+    private func deletion(_ id: String, _ value: [UInt8]) async throws -> String? {
+        if try AccountDeletion(rowBytes: value).account != id { return "it is under the key of another account" }
+        return try await Account.table.row(id, in: view) == nil ? "the account of a deletion is missing" : nil
     }
 
     private func userName(_ text: String, _ value: [UInt8]) async throws -> String? {

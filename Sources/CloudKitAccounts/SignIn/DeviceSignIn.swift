@@ -67,11 +67,12 @@ package final class DeviceSignIn: Sendable {
     /// - Parameters:
     ///   - address: The network address that sends the request, to slow down guessing.
     ///   - wantsKeychain: Whether a browser asks for the account's wrapped keys; devices always get them.
+    ///   - keepsAccount: Whether the person takes back the wish that the account is deleted.
     /// - Throws: `RequestFailure` `authenticationFailed`, the same for a wrong password and an unknown address; `throttled`;
     ///   `accountRestricted` once the password was right.
     package func create(
         email: String, proof: [UInt8], deviceName: String, lifetime: SessionLifetime, place: Place, address: String,
-        wantsKeychain: Bool = false
+        wantsKeychain: Bool = false, keepsAccount: Bool = false
     ) async throws -> Grant {
         guard let emailAddress = EmailAddress(email) else { throw RequestFailure.malformedEmail }
         let secret = lifetime == .device ? store.serverEnvironment.random(32) : nil
@@ -85,6 +86,7 @@ package final class DeviceSignIn: Sendable {
                 guard let account = try await transaction.account(emailAddress), account.password.matches(proof)
                 else { throw Self.wrong }
                 guard !account.isDisabled else { throw RequestFailure.accountDisabled }
+                try await transaction.takeBackDeletion(of: account, isWanted: keepsAccount, now: now)
                 return try await transaction.open(
                     session, of: account, wantsKeychain: wantsKeychain || !session.isBrowser, now: now)
             }

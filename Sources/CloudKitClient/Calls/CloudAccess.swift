@@ -37,6 +37,8 @@ package struct CloudAccess: Sendable {
     /// The clock and the source of random numbers.
     package let clientEnvironment: ClientClock
     let gate: RetryGate
+    /// Follows whether the cloud was restored from a backup.
+    let restorations: RestorationFollower
 
     /// Reads a refusal; the wait that the cloud asks for holds for all requests (B-THR-03).
     func refusal(of response: TransportResponse) -> RequestFailure {

@@ -103,6 +103,9 @@ struct CloudCall: Sendable {
         } catch let failure as TransportFailure {
             throw CallFailure.transport(failure, endpoint: place.endpoint)
         }
+        if cloud.surface.isNative, let epoch = response.headers[RestorationFollower.header] {
+            cloud.restorations.note(epoch, now: cloud.clientEnvironment.milliseconds())
+        }
         if webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
             cloud.account.keep(rotated: rotated)
         }

@@ -42,7 +42,8 @@ package final class ContainerConnection: Sendable {
         cloud = CloudAccess(
             place: place, account: account, transport: transport, surface: surface,
             clientEnvironment: clientEnvironment,
-            gate: gate)
+            gate: gate,
+            restorations: RestorationFollower(folder: folder, endpoint: (try? place.get().endpoint) ?? ""))
         self.notifications = notifications
         self.longLivedStore = longLivedStore
         self.accountMonitor = accountMonitor

@@ -18,6 +18,8 @@ package struct DatabaseRequests: Sendable {
     let deadline: Duration?
     /// The moment at which the operation began, for versions of records.
     let versionsMark: RecordVersions.Mark
+    /// A Boolean value that indicates whether records open whose newer version the cloud has lost, to be saved over.
+    var acceptsLostVersions = false
 
     /// Creates the requests of one operation in a database.
     package init(

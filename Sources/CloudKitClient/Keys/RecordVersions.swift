@@ -89,13 +89,14 @@ final class RecordVersions: Sendable {
     ///   - records: The records of an answer by name; nil: without statement and sealed values.
     ///   - zone: The name of the zone's file, and the salt of the hashes in it.
     ///   - mark: The moment before the request was sent.
-    /// - Returns: The refused records, by name.
+    ///   - claimed: What the cloud said about having been restored.
     func see(
-        _ records: [(name: String, version: StatedVersion?)], in zone: ZoneSalt, since mark: Mark
-    ) -> [String: EncryptionError] {
+        _ records: [(name: String, version: StatedVersion?)], in zone: ZoneSalt, since mark: Mark,
+        claimed: RestorationFollower.Claimed = .init()
+    ) -> Comparison {
         state.withLock { state in
             var known = refreshed(zone, since: mark, &state)
-            var failures: [String: EncryptionError] = [:]
+            var result = Comparison(claimed: claimed)
             var learned: [UInt64: Seen] = [:]
             for (name, version) in records {
                 if version == nil, known.seen.isEmpty { continue }
@@ -103,13 +104,18 @@ final class RecordVersions: Sendable {
                 let held = known.seen[hash]
                 let expected = held.flatMap { $0.isDeleted || $0.order > mark.order ? nil : $0.version }
                 guard let version else {
-                    if expected?.holdsValues ?? false { failures[name] = .notAsStated(.noStatement) }
+                    if let expected, expected.holdsValues {
+                        result.refuse(name, .notAsStated(.noStatement), insteadOf: expected)
+                    }
                     continue
                 }
+                if let held, held.isDeleted, version.number <= held.version.number {
+                    result.noteReturned(name, held.version)
+                }
                 if let expected, version.number < expected.number {
-                    failures[name] = .wentBack(.olderVersion)
+                    result.refuse(name, .wentBack(.olderVersion), insteadOf: expected)
                 } else if let expected, version.number == expected.number, version != expected {
-                    failures[name] = .wentBack(.otherBranch)
+                    result.refuse(name, .wentBack(.otherBranch), insteadOf: expected)
                 } else if held.map({ version.number > $0.version.number || $0.isDeleted }) ?? true {
                     state.order += 1
                     learned[hash] = Seen(version: version, isDeleted: false, order: state.order)
@@ -117,7 +123,31 @@ final class RecordVersions: Sendable {
             }
             append(learned, to: &known, of: zone)
             state.zones[zone.file] = known
-            return failures
+            return result
+        }
+    }
+
+    /// The outcome of a comparison.
+    struct Comparison {
+        /// The refused records by name.
+        private(set) var failures: [String: EncryptionError] = [:]
+        /// The refused records whose newer version a cloud has lost that says it was restored.
+        private(set) var lost: Set<String> = []
+        /// The records that such a cloud shows again although they were deleted.
+        private(set) var returned: [String] = []
+        private let claimed: RestorationFollower.Claimed
+
+        fileprivate init(claimed: RestorationFollower.Claimed) { self.claimed = claimed }
+
+        fileprivate mutating func refuse(_ name: String, _ error: EncryptionError, insteadOf expected: StatedVersion) {
+            // The user has decided that the cloud's versions count.
+            if expected.number <= claimed.acceptedUntil { return }
+            failures[name] = error
+            if expected.number <= claimed.lostUntil { lost.insert(name) }
+        }
+
+        fileprivate mutating func noteReturned(_ name: String, _ deleted: StatedVersion) {
+            if deleted.number <= claimed.lostUntil { returned.append(name) }
         }
     }
 

@@ -25,16 +25,24 @@ struct BatchSealer {
     /// The version of records that have no statement yet.
     private let firstVersion: UInt64
 
+    /// A record up to this version gets `firstVersion` next, too.
+    private let renumberedUntil: UInt64
+
     /// Whether an answer has to show the statements that were sent.
     private let comparesAnswers: Bool
 
     /// - Parameters:
     ///   - firstVersion: The version of records that have no statement yet: the time in milliseconds, so that a
     ///     record which is created again does not repeat the versions of the deleted one.
+    ///   - renumberedUntil: A record up to this version gets `firstVersion` next, too: in a restored cloud the number after it may be one
+    ///     that was lost.
     ///   - comparesAnswers: false for an operation that outlives its process: its answer may be to what an earlier process sealed.
-    init(_ batch: ModifyPlan.Batch, firstVersion: UInt64, comparesAnswers: Bool = true) {
+    init(
+        _ batch: ModifyPlan.Batch, firstVersion: UInt64, renumberedUntil: UInt64 = 0, comparesAnswers: Bool = true
+    ) {
         self.batch = batch
         self.firstVersion = firstVersion
+        self.renumberedUntil = renumberedUntil
         self.comparesAnswers = comparesAnswers
         pending = Array(batch.items.indices)
     }
@@ -89,7 +97,8 @@ struct BatchSealer {
         guard var secrets = item.secrets else { return item.operation }
         if looked.contains(index), current[index] == nil { (secrets.held, secrets.created) = (nil, nil) }
         return try secrets.sealed(
-            item.operation, name: item.id.recordName, with: &keys, current: current[index], firstVersion: firstVersion)
+            item.operation, name: item.id.recordName, with: &keys, current: current[index], firstVersion: firstVersion,
+            renumberedUntil: renumberedUntil)
     }
 
     /// Returns the name of a record for which the app has kept a protection that was not compared with the cloud's:

@@ -28,7 +28,8 @@ extension DatabaseRequests {
                 if let failure = series.end { throw failure }
                 try Task.checkCancellation()
                 let incarnation = incarnation(of: batch.zoneID)
-                let outcomes = try await uploadAndSend(batch, progress)
+                let outcomes = try await sendingLostAgain(
+                    try await uploadAndSend(batch, progress), of: batch, progress)
                 let deleted = outcomes.filter { if case .success(nil) = $0.result { true } else { false } }
                 forget(deleted.map(\.item.id.recordName), in: batch.zoneID, incarnation: incarnation)
                 note(saved: outcomes, in: batch.zoneID, incarnation: incarnation)
@@ -42,7 +43,7 @@ extension DatabaseRequests {
     }
 
     /// Sends one zone's part of a plan, after the files of its records.
-    private func uploadAndSend(
+    func uploadAndSend(
         _ batch: ModifyPlan.Batch, _ progress: @escaping AssetProgress
     ) async throws -> [ModifyItemOutcome] {
         let isNative = connection.cloud.surface.isNative

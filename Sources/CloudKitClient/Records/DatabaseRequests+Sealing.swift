@@ -35,8 +35,11 @@ extension DatabaseRequests {
         }
         if keys.isOwn, rekeysTrees { keys = try await rekey(treesMovedBy: batch, keys) }
         let batch = try begun(try await stated(batch, &keys), &keys)
+        let renumberedUntil = connection.cloud.restorations.claimed.renumberedUntil
         var sealing = BatchSealer(
-            batch, firstVersion: firstVersion(of: batch, keys), comparesAnswers: longLivedRun == nil)
+            batch, firstVersion: firstVersion(of: batch, keys, renumberedUntil: renumberedUntil),
+            renumberedUntil: renumberedUntil,
+            comparesAnswers: longLivedRun == nil)
         do {
             try await sendSealed(&sealing, with: keys, to: batch.zoneID)
             if batch.savesShares { connection.keys.forgetTreeCheck(of: batch.zoneID) }
@@ -49,8 +52,12 @@ extension DatabaseRequests {
     }
 
     /// Returns the version of records that have no statement yet: the time, or above every version that they had.
-    private func firstVersion(of batch: ModifyPlan.Batch, _ keys: ZoneKeys) -> UInt64 {
-        let names = batch.items.lazy.filter { $0.secrets != nil && $0.secrets?.held == nil }.map(\.id.recordName)
+    ///
+    /// In a restored cloud it is also the next version of older records.
+    private func firstVersion(of batch: ModifyPlan.Batch, _ keys: ZoneKeys, renumberedUntil: UInt64) -> UInt64 {
+        let names = batch.items.lazy.filter {
+            $0.secrets != nil && (renumberedUntil > 0 || $0.secrets?.held == nil)
+        }.map(\.id.recordName)
         return max(
             UInt64(clamping: connection.cloud.clientEnvironment.milliseconds()),
             connection.keys.versions.highest(of: names, in: keys.salt, since: versionsMark) + 1)

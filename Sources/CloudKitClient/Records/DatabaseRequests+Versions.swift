@@ -18,13 +18,25 @@ extension DatabaseRequests {
         guard longLivedRun == nil else { return }
         for (zone, seen) in names {
             guard let salt = keys[zone]?.salt ?? connection.keys.salt(of: zone) else { continue }
-            let failures = connection.keys.versions.see(seen, in: salt, since: versionsMark)
+            let restorations = connection.cloud.restorations
+            let claimed = restorations.claimed
+            let comparison = connection.keys.versions.see(seen, in: salt, since: versionsMark, claimed: claimed)
+            restorations.note(
+                older: comparison.lost.sorted().map { "\(zone.zoneName)/\($0)" },
+                returned: comparison.returned.map { "\(zone.zoneName)/\($0)" })
+            let failures = comparison.failures
             if failures.isEmpty { continue }
             // Statements of shares are compared with earlier ones when they are opened.
             for index in records.indices
             where records[index].record.id.zoneID == zone && records[index].record.sharing == nil {
                 let name = records[index].record.id.recordName
                 guard let failure = failures[name] else { continue }
+                if comparison.lost.contains(name) {
+                    if !acceptsLostVersions {
+                        records[index].values = .failure(.lostVersion(record: name, restoredTo: claimed.restoredTo))
+                    }
+                    continue
+                }
                 // A statement whose key could not be fetched is no sign of a cloud that changed data.
                 let isUnchecked = failure == .notAsStated(.noStatement) && stated[index]
                 records[index].values = .failure(

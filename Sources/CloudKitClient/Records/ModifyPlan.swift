@@ -11,12 +11,14 @@ package struct ModifyPlan: Sendable {
         /// The records of the same zone that it points to with a deleteSelf reference.
         var owners: [String] = []
         /// The values to seal first; nil: none.
-        var secrets: RecordSecrets?
+        package internal(set) var secrets: RecordSecrets?
         /// The fields of assets, which `operation` lacks until their files are uploaded.
         package var assets: [AssetField] = []
         /// The assets that the app last fetched or saved with the record, with the bytes of the same file among them
         /// perhaps (B-AST-03).
         var heldAssets: [UploadedAsset] = []
+        /// Returns the item that saves the record with all of its fields; nil: there is none.
+        package var whole: (@Sendable () -> Item?)?
 
         package init(
             id: RecordID, operation: RecordOperation, owners: [String] = [], secrets: RecordSecrets? = nil,
@@ -29,6 +31,9 @@ package struct ModifyPlan: Sendable {
             self.assets = assets
             self.heldAssets = heldAssets
         }
+
+        /// Makes this the item at the place of another in the list of the app.
+        mutating func keepPosition(of other: Item) { position = other.position }
 
         /// A Boolean value that indicates whether the record is deleted.
         package var isDeletion: Bool { operation.kind.isDelete }

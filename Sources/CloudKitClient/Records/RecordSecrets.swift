@@ -48,9 +48,10 @@ package struct RecordSecrets: Hashable, Sendable {
     ///     Where the record gets another key, all its values are sealed again, and only if no other device changed them
     ///     meanwhile.
     ///   - firstVersion: The version of a record that has no statement yet.
+    ///   - renumberedUntil: A record up to this version gets `firstVersion` next, too.
     func sealed(
         _ operation: RecordOperation, name: String, with keys: inout ZoneKeys, current: OpenedRecord?,
-        firstVersion: UInt64
+        firstVersion: UInt64, renumberedUntil: UInt64 = 0
     ) throws(CallFailure) -> RecordOperation {
         do {
             var operation = operation
@@ -85,7 +86,8 @@ package struct RecordSecrets: Hashable, Sendable {
             let facts = RecordStatement.Facts(
                 parent: parent, created: current.map(\.record.created) ?? created, user: keys.access.user)
             operation.change.protection = try cipher.protection(
-                after: base, firstVersion: firstVersion, setting: values, in: operation, facts: facts)
+                after: base, firstVersion: firstVersion, renumberedUntil: renumberedUntil, setting: values,
+                in: operation, facts: facts)
             return operation
         } catch let error as EncryptionError {
             // A save without values to seal succeeds also while it waits for a key; the record gets its key with the
@@ -123,10 +125,11 @@ extension RecordCipher {
     ///
     /// - Parameters:
     ///   - base: The statement of the version that it is made from; nil: none.
+    ///   - renumberedUntil: After a base up to this version, `firstVersion` is the lowest one.
     ///   - values: The sealed values that it sets.
     fileprivate func protection(
-        after base: RecordStatement?, firstVersion: UInt64, setting values: [RecordStatement.Value],
-        in operation: RecordOperation, facts: RecordStatement.Facts
+        after base: RecordStatement?, firstVersion: UInt64, renumberedUntil: UInt64,
+        setting values: [RecordStatement.Value], in operation: RecordOperation, facts: RecordStatement.Facts
     ) throws(EncryptionError) -> Protection {
         var protection = protection
         protection.statement = []
@@ -136,7 +139,9 @@ extension RecordCipher {
             let named = Set(operation.change.fields.map(\.name))
             stated += base.values.filter { !named.contains($0.name) }
         }
-        let version = base.map { $0.version + 1 } ?? firstVersion
+        let version =
+            base.map { $0.version <= renumberedUntil ? max($0.version + 1, firstVersion) : $0.version + 1 }
+            ?? firstVersion
         protection.statement = try RecordStatement(
             after: base, version: version, values: stated, facts: facts, sealer: sealer
         ).bytes

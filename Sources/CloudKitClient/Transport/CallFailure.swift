@@ -23,6 +23,10 @@ package enum CallFailure: Error, Hashable, Sendable {
     case waitingForKey(String)
     /// Something sealed does not open, or the cloud went back in time; the text says what.
     case tampered(String)
+    /// The cloud says that it was restored from a backup, and has a record in an older version than this device has seen.
+    ///
+    /// - Parameter restoredTo: The time of the state to which it went back, in milliseconds since 1970; 0 if it is not known.
+    case lostVersion(record: String, restoredTo: Int64)
     /// A user is signed in and has to confirm their identity (B-ACC-02).
     case accountVerificationRequired(String)
     /// An earlier answer asked for quiet, which is still running (B-THR-03).
@@ -87,7 +91,7 @@ package enum CallFailure: Error, Hashable, Sendable {
             default: return false
             }
         case .limitExceeded, .invalidArguments, .beyondWebServices, .keysMissing, .waitingForKey, .tampered,
-            .assetFileNotFound,
+            .lostVersion, .assetFileNotFound,
             .assetFileModified, .assetNotAvailable, .assetDamaged, .assetCacheUnusable:
             return false
         }

@@ -41,10 +41,12 @@ package struct SignIn: Sendable {
     /// A profile that has the account's keys already keeps them when the password does not open the keychain, and wraps them
     /// with this password: so a password that the operator set opens the keychain from then on.
     ///
-    /// - Parameter deviceName: The name that the account's owner sees in the list of devices.
+    /// - Parameters:
+    ///   - deviceName: The name that the account's owner sees in the list of devices.
+    ///   - keepsAccount: Whether the person takes back the wish that the account is deleted.
     /// - Throws: `SignInError`, `DeviceProfileError`, `EncryptionError`.
     package func signIn(
-        email: String, password: String, deviceName: String, container: String
+        email: String, password: String, deviceName: String, container: String, keepsAccount: Bool = false
     ) async throws -> Outcome {
         let address = try AccountAddress(email)
         let root = try await root(of: password, address: address, container: container)
@@ -53,7 +55,8 @@ package struct SignIn: Sendable {
         let before = try? profile.credentials()
         let old = before?.endpoint == configuration.endpoint ? try? profile.keychain() : nil
         while true {
-            let session = try await openSession(address, root, deviceName: deviceName, in: container)
+            let session = try await openSession(
+                address, root, deviceName: deviceName, in: container, keepsAccount: keepsAccount)
             let keys: (outcome: Outcome.Keys, keychain: DeviceKeychain?)
             do {
                 keys = try await self.keys(of: session, root: root, address: address, in: container, old: old)
@@ -179,14 +182,15 @@ package struct SignIn: Sendable {
     }
 
     private func openSession(
-        _ address: AccountAddress, _ root: PasswordRoot, deviceName: String, in container: String
+        _ address: AccountAddress, _ root: PasswordRoot, deviceName: String, in container: String,
+        keepsAccount: Bool
     ) async throws -> OpenedSession {
-        let answer: SessionAnswer = try await cloud.post(
-            "sessions/create", in: container,
-            [
-                "email": .text(address.text), "proof": .bytes(root.proof), "deviceName": .text(deviceName),
-                "lifetime": "device",
-            ])
+        var body: DeviceCloud.Body = [
+            "email": .text(address.text), "proof": .bytes(root.proof), "deviceName": .text(deviceName),
+            "lifetime": "device",
+        ]
+        if keepsAccount { body["keepsAccount"] = .flag(true) }
+        let answer: SessionAnswer = try await cloud.post("sessions/create", in: container, body)
         // The id becomes part of a file's name.
         guard let secret = answer.deviceSecret, DeviceProfile.isValidName(answer.deviceID) else {
             throw SignInError.answerMalformed

@@ -22,6 +22,8 @@ package struct CloudConfiguration: Hashable, Sendable {
     package var answersBytesMax: Int
     /// Whether users may create their own accounts.
     package var isSignUpOpen: Bool
+    /// The time between a person's wish and the deletion of their account.
+    package var accountDeletionGrace: Duration
     /// The slowest rate at which a client may send a body or receive a file.
     package var minimumTransferRate: MinimumTransferRate
     /// The time for which a device's request for notifications waits for one.
@@ -33,6 +35,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         isBehindProxy: Bool = false, isStrictWebServices: Bool = false, operatorHosts: [String] = [],
         connections: ConnectionLimits = ConnectionLimits(),
         bodies: BodyLimits = BodyLimits(), answersBytesMax: Int = 128 * 1024 * 1024, isSignUpOpen: Bool = true,
+        accountDeletionGrace: Duration = .seconds(30 * 86_400),
         minimumTransferRate: MinimumTransferRate = MinimumTransferRate(), longPollHold: Duration = .seconds(25)
     ) {
         self.host = host
@@ -46,6 +49,7 @@ package struct CloudConfiguration: Hashable, Sendable {
         self.bodies = bodies
         self.answersBytesMax = answersBytesMax
         self.isSignUpOpen = isSignUpOpen
+        self.accountDeletionGrace = accountDeletionGrace
         self.minimumTransferRate = minimumTransferRate
         self.longPollHold = longPollHold
     }

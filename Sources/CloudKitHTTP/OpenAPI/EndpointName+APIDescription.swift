@@ -15,7 +15,8 @@ extension EndpointName {
             .usersLookupContacts, .usersLookupParticipants, .identitiesLookup, .directoryLookup, .directoryHistory:
             userDescription
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword,
-            .accountsDiscovery, .accountsConsents, .accountsWebKeys, .keychainGet, .keychainCreate, .keychainRewrap,
+            .accountsDelete, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .keychainGet, .keychainCreate,
+            .keychainRewrap,
             .keychainReset, .keychainRecovery,
             .keychainRecover, .devicesList, .devicesRevoke, .devicesRename:
             deviceDescription
@@ -420,7 +421,7 @@ extension EndpointName {
                 takes: .request([
                     "email?": .text, "proof?": .base64, "deviceName?": .text,
                     "lifetime?": .string(choices: ["session", "persistent", "device"]), "deviceID?": .text,
-                    "deviceSecret?": .base64, "wantsKeychain?": .boolean,
+                    "deviceSecret?": .base64, "wantsKeychain?": .boolean, "keepsAccount?": .boolean,
                 ]),
                 gives: .answer([
                     "ckWebAuthToken": .text, "userRecordName": .text, "deviceID": .text, "deviceSecret?": .base64,
@@ -449,6 +450,11 @@ extension EndpointName {
                     "generation?": .integer, "passwordWrap?": .base64,
                 ]),
                 gives: .answer([:]))
+        case .accountsDelete:
+            .post(
+                "Has an account deleted when a time is over, and signs out its devices; without proof, returns the time.",
+                .device, takes: Self.ofDevice(["proof?": .base64]),
+                gives: .answer(["graceSeconds": .integer, "due?": .time]))
         case .accountsDiscovery:
             .post(
                 "Returns or decides whether others find the account's owner.", .device,

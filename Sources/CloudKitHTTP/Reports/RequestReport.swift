@@ -157,8 +157,9 @@ struct RequestReport: LogReport {
     private func kind(_ subject: RequestSubject.Content) -> LogEntry.Kind {
         if subject.isFault { return .fault }
         switch endpoint {
-        case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword, .accountsDiscovery,
-            .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery, .keychainRecover,
+        case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword, .accountsDelete,
+            .accountsDiscovery, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery,
+            .keychainRecover,
             .devicesList, .devicesRevoke, .devicesRename:
             return .signIn
         // The Console, whose pages no app sends.

@@ -34,6 +34,7 @@ package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case sessionsDelete = "sessions/delete"
     case accountsCreate = "accounts/create"
     case accountsPassword = "accounts/password"
+    case accountsDelete = "accounts/delete"
     case accountsDiscovery = "accounts/discovery"
     case accountsConsents = "accounts/consents"
     case accountsWebKeys = "accounts/webKeys"

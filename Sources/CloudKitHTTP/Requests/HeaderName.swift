@@ -16,6 +16,7 @@ package enum HeaderName {
     static let groupQuantity = HTTPField.Name("X-Welkin-Group-Quantity")!
     static let groupExpectedSend = HTTPField.Name("X-Welkin-Group-Expected-Send")!
     static let groupExpectedReceive = HTTPField.Name("X-Welkin-Group-Expected-Receive")!
+    static let storeEpoch = HTTPField.Name("X-Welkin-Store-Epoch")!
     static let uploadOffset = HTTPField.Name("Upload-Offset")!
     static let uploadLength = HTTPField.Name("Upload-Length")!
     static let uploadComplete = HTTPField.Name("Upload-Complete")!

@@ -46,7 +46,7 @@ struct CloudEndpoints: Sendable {
         let files = OpenFileLimiter(filesMax: configuration.connections.filesMax)
         devices = DeviceEndpoints(
             cloud: cloud, authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds,
-            proofLimiter: proofLimiter)
+            deletionGrace: configuration.accountDeletionGrace, proofLimiter: proofLimiter)
         uploads = AssetUploadEndpoint(cloud: cloud, files: files, metrics: metrics)
         downloads = AssetDownloadEndpoint(cloud: cloud, files: files, metrics: metrics)
         pushTokens = PushTokenEndpoints(cloud: cloud, services: pushServices)

@@ -21,7 +21,8 @@ extension EndpointName {
         case .assetsImport, .usersLookupPhone, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .libraryScript,
             .sharesKeysLookup, .sharesKeysStore,
             .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,
-            .accountsPassword, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery,
+            .accountsPassword, .accountsDelete, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset,
+            .keychainRecovery,
             .keychainRecover, .devicesList, .devicesRevoke, .devicesRename, .identitiesLookup, .directoryLookup,
             .directoryHistory, .tokensDelete, .tokensServices, .notificationsPage, .notificationsScript,
             .notificationsWorker:

@@ -19,8 +19,11 @@ extension EndpointTable {
             ServerKeyLimit(), RequestRateLimit(rates: endpoints.cloud.requestRates),
             BodyReading(reader: endpoints.bodyReader),
         ]
+        let epoch: [any RequestMiddleware] = endpoints.isStrict ? [] : [StoreEpoch(cloud: endpoints.cloud)]
         let steps =
-            reading + (endpoints.isStrict ? [StrictBodies()] : []) + [InjectedFaults(faults: endpoints.cloud.faults)]
+            epoch + reading + (endpoints.isStrict ? [StrictBodies()] : []) + [
+                InjectedFaults(faults: endpoints.cloud.faults)
+            ]
         func add(
             _ name: EndpointName, _ methods: AllowedMethods,
             handler: @escaping @Sendable (DatabaseCall) async throws -> EndpointResponse
@@ -85,6 +88,7 @@ extension EndpointTable {
         add(.sessionsDelete, steps: appSteps, handler: devices.sessions.delete)
         add(.accountsCreate, steps: appSteps, handler: devices.accounts.create)
         add(.accountsPassword, steps: appSteps, handler: devices.accounts.changePassword)
+        add(.accountsDelete, steps: appSteps, handler: devices.accounts.delete)
         add(.accountsDiscovery, steps: appSteps, handler: devices.setDiscovery)
         add(.accountsConsents, steps: appSteps, handler: devices.changeConsents)
         add(.accountsWebKeys, steps: appSteps, handler: devices.setWebKeys)

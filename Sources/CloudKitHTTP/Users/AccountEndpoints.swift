@@ -2,14 +2,21 @@ import CloudKitAccounts
 import CloudKitModel
 import Foundation
 
-/// The endpoints that create accounts and change their passwords; bytes travel as base 64.
+/// The endpoints that create accounts, change their passwords and delete them; bytes travel as base 64.
 ///
 /// - `accounts/create {email, name, proof, salt, rounds}` → `{}`: sign-up, where it is open.
 /// - `accounts/password {deviceID, deviceSecret, proof, newProof, salt, rounds, generation, passwordWrap}` → `{}`: another
 ///   password, known by the old one's proof; `generation` and `passwordWrap` where the account has a keychain.
+/// - `accounts/delete {deviceID, deviceSecret, proof?}` → `{graceSeconds, due?}`: has the account deleted when the time is over, and signs
+///   out all of its devices; without `proof` only the time is returned.
 struct AccountEndpoints {
     var signUp: SignUp
     var keychains: Keychains
+    var deletions: AccountDeletions
+    var proofLimiter: ProofLimiter
+    /// The time between the wish and the deletion.
+    var deletionGrace: Duration
+    var changes: AccountChanges
 
     func create(_ call: DeviceCall) async throws -> EndpointResponse {
         let body = try SmallJSON.decode(CreateBody.self, from: call.body)
@@ -27,6 +34,29 @@ struct AccountEndpoints {
             to: password.password, generation: proof.generation ?? 0, proof: Array(proof.proof), by: device,
             address: call.address)
         return .emptyObject
+    }
+
+    func delete(_ call: DeviceCall) async throws -> EndpointResponse {
+        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let seconds = deletionGrace.components.seconds
+        guard let proof = try SmallJSON.decode(DeletionBody.self, from: call.body).proof else {
+            _ = try await changes.sessions.owner(of: device, now: changes.now())
+            return try .json(DeletionAnswer(graceSeconds: seconds))
+        }
+        let deletion = try await changes.after(device) {
+            try await deletions.request(
+                by: device, proof: Array(proof), grace: seconds * 1000, address: call.address, proofLimiter)
+        }
+        return try .json(DeletionAnswer(graceSeconds: seconds, due: deletion.due))
+    }
+
+    private struct DeletionBody: Decodable {
+        var proof: Data?
+    }
+
+    private struct DeletionAnswer: Encodable {
+        var graceSeconds: Int64
+        var due: Int64?
     }
 
     private struct CreateBody: Decodable {

@@ -29,9 +29,11 @@ final class DeviceEndpoints: Sendable {
 
     /// - Parameters:
     ///   - rounds: The fewest rounds of a new password.
+    ///   - deletionGrace: The time between a person's wish and the deletion of their account.
     ///   - proofLimiter: The one count of wrong proofs.
     init(
-        cloud: Cloud, authenticator: Authenticator, isSignUpOpen: Bool, rounds: Int, proofLimiter: ProofLimiter
+        cloud: Cloud, authenticator: Authenticator, isSignUpOpen: Bool, rounds: Int, deletionGrace: Duration,
+        proofLimiter: ProofLimiter
     ) {
         store = cloud.accountStore
         changes = AccountChanges(
@@ -40,7 +42,8 @@ final class DeviceEndpoints: Sendable {
         sessions = SessionEndpoints(
             signIn: DeviceSignIn(store: store, proofGuard: proofLimiter), cloud: cloud, changes: changes)
         accounts = AccountEndpoints(
-            signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds), keychains: chains)
+            signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds), keychains: chains,
+            deletions: store.deletions, proofLimiter: proofLimiter, deletionGrace: deletionGrace, changes: changes)
         keychains = KeychainEndpoints(keychains: chains, cloud: cloud, changes: changes)
     }
 

@@ -7,9 +7,10 @@ import Foundation
 ///
 /// `POST /device/1/{container}/{environment}/sessions/…` with `ckAPIToken` in the query:
 /// - `prepare {email}` → `{salt, rounds}`: how to derive the proof from the password.
-/// - `create {email, proof, deviceName, lifetime, wantsKeychain}` → `{ckWebAuthToken, userRecordName, deviceID, expires}` and, with the
+/// - `create {email, proof, deviceName, lifetime, wantsKeychain, keepsAccount}` → `{ckWebAuthToken, userRecordName, deviceID, expires}` and, with the
 ///   lifetime `device`, `deviceSecret` and, if the account has one, `keychain {generation, passwordWrap, identity}`; the keychain also for a
 ///   browser with `wantsKeychain`, unless the account's owner forbids it (`withholdsKeychain`).
+///   `keepsAccount` takes back the wish that the account is deleted; without it such an account is refused.
 ///   Lifetimes are `session`, `persistent`, `device`.
 /// - `create {deviceID, deviceSecret}` → the same for a device that is signed in and opens another container.
 /// - `delete {deviceID, deviceSecret}` → `{}`; without both, the session of the request's web token ends.
@@ -53,7 +54,8 @@ struct SessionEndpoints {
             }
             grant = try await signIn.create(
                 email: email, proof: Array(proof), deviceName: body.deviceName ?? "", lifetime: lifetime,
-                place: call.place, address: call.address, wantsKeychain: body.wantsKeychain ?? false)
+                place: call.place, address: call.address, wantsKeychain: body.wantsKeychain ?? false,
+                keepsAccount: body.keepsAccount ?? false)
         } else {
             throw RequestFailure(
                 .badRequest, "nothing to sign in with", remedy: "Send email and proof, or deviceID and deviceSecret.")
@@ -88,6 +90,7 @@ struct SessionEndpoints {
         var deviceID: String?
         var deviceSecret: Data?
         var wantsKeychain: Bool?
+        var keepsAccount: Bool?
     }
 
     private struct KeychainBody: Encodable {

@@ -85,6 +85,9 @@ package final class Cloud: Sendable {
         assetPartitions = AssetPartitions(store: store)
     }
 
+    /// The name of the store's present epoch, and the time of the state with which it began, in milliseconds since 1970; 0 if it is not known.
+    package var epoch: (name: String, restoredTo: Int64) { tokens.epoch }
+
     /// Returns the schema of a container and environment.
     package func schema(_ container: ContainerID, _ environment: Environment) async throws -> Schema {
         try await schemas.current(.schema(container, environment))

@@ -81,6 +81,9 @@ package struct SyncTokenSeal: Sendable {
         self.restoredTo = restoredTo
     }
 
+    /// The name of the store's present epoch, and the time of the state with which it began, in milliseconds since 1970; 0 if it is not known.
+    var epoch: (name: String, restoredTo: Int64) { (String(shownEpoch, radix: 16), restoredTo()) }
+
     /// Returns the name of one incarnation of a zone, another one after the store was restored from a backup.
     func incarnation(ofZone number: UInt32) -> String {
         String(shownEpoch, radix: 16) + "-" + String(number, radix: 16)

@@ -24,7 +24,8 @@ package struct RemoveAccountData: Sendable {
     package init(_ cloud: Cloud) { self.cloud = cloud }
 
     /// Removes an account's data from the private databases of all containers and environments, and leaves the shares
-    /// of others. The account's own shares end for all participants; records in public databases stay.
+    /// of others. The account's own shares end for all participants, who are notified as when the owner deletes the zone; records in
+    /// public databases stay.
     ///
     /// The account should be disabled before and removed after. The call can be repeated at any time in between. A
     /// concurrent upload leaves a file that a later sweep deletes (`AssetLifetimes.orphan`).
@@ -37,7 +38,8 @@ package struct RemoveAccountData: Sendable {
                 let partition = StoragePartition.privateDatabase(container, environment, of: user)
                 guard try await cloud.store.read(.registry, { try await $0.isKnown(partition) }) else { continue }
                 removed.files += try await deleteFiles(of: partition)
-                removed.records += try await clear(partition)
+                removed.records += try await endZones(of: user, in: container, environment, partition)
+                try await clear(partition)
                 removed.databases += 1
             }
         }
@@ -71,17 +73,31 @@ package struct RemoveAccountData: Sendable {
 
     private static var filesAtOnce: Int { 500 }
 
-    /// Clears a database, zone by zone so that no transaction holds others up for long, and then all that is left.
+    /// Deletes the zones as their owner does, so that the members of shares are told.
     ///
-    /// - Returns: How many records there were.
-    private func clear(_ partition: StoragePartition) async throws -> Int {
+    /// - Returns: How many records there were in the database.
+    private func endZones(
+        of user: UserID, in container: ContainerID, _ environment: Environment, _ partition: StoragePartition
+    ) async throws -> Int {
         let (count, zones) = try await cloud.store.read(partition) { view in
-            (try await view.databaseHeader().recordCount, try await view.zones(limit: .max).map(\.number))
+            (try await view.databaseHeader().recordCount, try await view.zones(limit: .max))
         }
+        let address = DatabaseAddress(container: container, environment: environment, scope: .private)
+        for zone in zones where zone.isCustom && zone.state == .live {
+            _ = try await ModifyZones(cloud).run(
+                [.delete(ZoneID(zoneName: zone.name, owner: user))], in: address, by: Caller(user: user))
+        }
+        // What waits for other partitions would go with the database.
+        while try await DeliverAcrossPartitions(cloud).run(from: partition) != nil {}
+        return Int(count)
+    }
+
+    /// Clears a database, zone by zone so that no transaction holds others up for long, and then all that is left.
+    private func clear(_ partition: StoragePartition) async throws {
+        let zones = try await cloud.store.read(partition) { try await $0.zones(limit: .max).map(\.number) }
         for zone in zones {
             try await cloud.store.write(partition) { $0.clearContents(ofZone: zone) }
         }
         try await cloud.store.write(partition) { $0.clearDatabase() }
-        return Int(count)
     }
 }

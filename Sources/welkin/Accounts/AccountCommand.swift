@@ -6,11 +6,12 @@ import CloudKitServer
 /// Manages the accounts that may sign in.
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "account", abstract: "Manage the accounts that may sign in.",
+        commandName: "account", abstract: "Manage the accounts that may sign in, or your own.",
         subcommands: [
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
             EnableAccountCommand.self, SetPasswordCommand.self, AccountPhoneCommand.self, AccountQuotaCommand.self,
             AccountDevicesCommand.self, RevokeDeviceCommand.self, AccountOperatorCommand.self,
+            DeleteOwnAccountCommand.self,
         ])
 }
 

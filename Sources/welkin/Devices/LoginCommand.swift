@@ -17,6 +17,7 @@ struct LoginCommand: AsyncParsableCommand {
     @OptionGroup var passwordOptions: PasswordOptions
     @OptionGroup var deviceName: DeviceNameOption
     @OptionGroup var roundsOption: RoundsOption
+    @Flag(help: "Take back the wish that the account is deleted.") var keepAccount = false
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
@@ -24,7 +25,8 @@ struct LoginCommand: AsyncParsableCommand {
         let password = try passwordOptions.read(isNew: false)
         let signIn = SignIn(configuration: configuration, rounds: roundsOption.rounds, send: WebSend.send)
         let outcome = try await signIn.signIn(
-            email: email, password: password, deviceName: deviceName.deviceName, container: container)
+            email: email, password: password, deviceName: deviceName.deviceName, container: container,
+            keepsAccount: keepAccount)
         try StatusReport(configuration).show(json: json, signedIn: outcome)
     }
 }

@@ -41,6 +41,8 @@ struct StatusReport: Encodable {
     var recoveryWords: [String]?
     /// The participants of shares who wait until the user confirms them.
     var unconfirmedParticipants: [ShareQuestionReport]?
+    /// What the cloud said about having been restored from a backup, and the user has not accepted.
+    var restorations: [RestorationReport]?
 
     /// The names of `CKAccountStatus`.
     enum State: String, Encodable {
@@ -78,6 +80,9 @@ struct StatusReport: Encodable {
         } catch {
             trouble = "\(error)"
         }
+        let claims = (try? profile.restorations())?.clouds[configuration.endpoint]?.claims ?? []
+        let open = claims.filter { $0.accepted == nil && !($0.older.isEmpty && $0.returned.isEmpty) }
+        if !open.isEmpty { restorations = open.map { RestorationReport($0) } }
         let questions = (try? profile.shareQuestions())?.open ?? []
         if !questions.isEmpty { unconfirmedParticipants = questions.map { ShareQuestionReport($0) } }
     }
@@ -94,6 +99,12 @@ struct StatusReport: Encodable {
         if signedIn || state == .couldNotDetermine { rows.append(["Status", state.rawValue]) }
         Output.table(rows)
         if let trouble { Output.remark(trouble) }
+        if let restorations {
+            let count = restorations.reduce(0) { $0 + $1.older.count }
+            Output.remark(
+                "The cloud says that it was restored from a backup; \(count) or more records are older there than seen here: "
+                    + "see welkin restorations")
+        }
         for waiting in unconfirmedParticipants ?? [] {
             let person = waiting.person ?? "any user who has the link"
             Output.remark(

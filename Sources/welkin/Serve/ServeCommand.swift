@@ -85,6 +85,12 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "days"))
     var keepDeletions: Int = 30
 
+    @Option(
+        help: ArgumentHelp(
+            "Days between a person's wish that their account is deleted and the deletion; signing in takes it back until then.",
+            valueName: "days"))
+    var accountDeletionDays: Int = 30
+
     private static let shutdownMax = Duration.seconds(10)
 
     func validate() throws {
@@ -101,6 +107,9 @@ struct ServeCommand: AsyncParsableCommand {
         guard (0...300).contains(drain) else { throw ValidationError("--drain is 0 to 300 seconds.") }
         guard (0...36_500).contains(keepDeletions) else {
             throw ValidationError("--keep-deletions is 0 to 36500 days.")
+        }
+        guard (0...3650).contains(accountDeletionDays) else {
+            throw ValidationError("--account-deletion-days is 0 to 3650.")
         }
         #if !TLS
             guard tlsCertificate == nil else {
@@ -131,7 +140,8 @@ struct ServeCommand: AsyncParsableCommand {
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, isStrictWebServices: strictWebServices, operatorHosts: operatorHosts,
                 connections: connectionLimits,
-                isSignUpOpen: signUp == .open)
+                isSignUpOpen: signUp == .open,
+                accountDeletionGrace: .seconds(accountDeletionDays * 86_400))
             memory.apply(to: &configuration)
             let cloud = folder.cloud(limits: limits.limits)
             let mailServer = try alerts.mailServer()
@@ -159,6 +169,9 @@ struct ServeCommand: AsyncParsableCommand {
                     .init(service: ServedMarks(store: folder.store, folder: folder.path, logger: logger)),
                     .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),
+                    .init(
+                        service: AccountDeletionWorker(
+                            cloud: cloud, application: application, log: logBuffer, logger: logger)),
                     .init(service: AssetSweeper(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: service),
                     .init(service: DrainService(application: application, duration: .seconds(drain))),

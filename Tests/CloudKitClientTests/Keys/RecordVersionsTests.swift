@@ -17,7 +17,7 @@ import Testing
     private func see(
         _ versions: RecordVersions, _ name: String, _ version: StatedVersion?, since mark: RecordVersions.Mark? = nil
     ) -> EncryptionError? {
-        versions.see([(name, version)], in: zone, since: mark ?? versions.mark)[name]
+        versions.see([(name, version)], in: zone, since: mark ?? versions.mark).failures[name]
     }
 
     private func folder() -> String { NSTemporaryDirectory() + "versions-\(UUID().uuidString)" }
@@ -33,7 +33,7 @@ import Testing
         #expect(see(versions, "r", version(7, tag: 6)) == .wentBack(.otherBranch))
         #expect(see(versions, "r", nil) == .notAsStated(.noStatement))
         #expect(see(versions, "r", version(8)) == nil && see(versions, "q", version(1)) == nil)
-        #expect(versions.see([("r", version(1))], in: other, since: versions.mark).isEmpty)
+        #expect(versions.see([("r", version(1))], in: other, since: versions.mark).failures.isEmpty)
     }
 
     @Test func `B-TM-13 a record without sealed values may lose its statement when keys are reset`() {
@@ -58,7 +58,7 @@ import Testing
         let first = RecordVersions(folder: folder)
         let second = RecordVersions(folder: folder)
         let all = (0..<300).map { ("r\($0)", Optional(version(UInt64($0) + 10, tag: UInt32($0)))) }
-        #expect(first.see(all, in: zone, since: first.mark).isEmpty)
+        #expect(first.see(all, in: zone, since: first.mark).failures.isEmpty)
         #expect(see(second, "r5", version(16)) == nil)
         // Half an entry, as a crash leaves it.
         let file = folder + "/record-versions/" + zone.file
@@ -75,5 +75,32 @@ import Testing
         }
         #expect(see(third, "r7", version(3)) == nil)
         #expect(see(third, "r9", version(19, tag: 9)) == nil)
+    }
+
+    @Test func `B-TM-15 versions from before a claimed restoration are lost ones, until the user accepts the cloud's`()
+    {
+        let versions = RecordVersions(folder: nil)
+        let all: [(name: String, version: StatedVersion?)] = [
+            ("r", version(1_000)), ("s", version(1_000)), ("later", version(900_000)), ("gone", version(1_000)),
+        ]
+        _ = versions.see(all, in: zone, since: versions.mark)
+        versions.forget(["gone"], in: zone, since: versions.mark)
+        var claim = CloudRestorations.Claim(restoredTo: 500, noticed: 2_000)
+        let older: [(name: String, version: StatedVersion?)] = [
+            ("r", version(999)), ("s", nil), ("later", version(899_999)), ("gone", version(1_000)),
+        ]
+        let lost = versions.see(older, in: zone, since: versions.mark, claimed: .init([claim]))
+        #expect(lost.lost == ["r", "s"] && lost.returned == ["gone"])
+        #expect(
+            lost.failures == [
+                "r": .wentBack(.olderVersion), "s": .notAsStated(.noStatement), "later": .wentBack(.olderVersion),
+            ])
+        claim.accepted = 3_000
+        let accepted = versions.see(older, in: zone, since: versions.mark, claimed: .init([claim]))
+        #expect(accepted.lost.isEmpty && Array(accepted.failures.keys) == ["later"])
+        // What was saved over it is seen as ever.
+        #expect(see(versions, "r", version(800_000)) == nil)
+        let again = versions.see([("r", version(999))], in: zone, since: versions.mark, claimed: .init([claim]))
+        #expect(again.failures["r"] == .wentBack(.olderVersion) && again.lost.isEmpty)
     }
 }

@@ -92,12 +92,18 @@ import Testing
             try await share("Bobs", of: bob.user, with: ada.user, test)
             let shared = TestCloud.address(.shared)
             #expect(try await ListZones(test.cloud).run(in: shared, by: Caller(user: bob.user)).count == 1)
+            let known = try await FetchDatabaseChanges(test.cloud).run(
+                DatabaseChangesRequest(), in: shared, by: Caller(user: bob.user))
             let removed = try await RemoveAccountData(test.cloud).run(ofAccount: ada.account.id)
             #expect(removed.shares == 1)
             #expect(try await ListZones(test.cloud).run(in: shared, by: Caller(user: bob.user)).isEmpty)
             let changes = try await FetchDatabaseChanges(test.cloud).run(
                 DatabaseChangesRequest(), in: shared, by: Caller(user: bob.user))
             #expect(changes.events.isEmpty)
+            // The member's devices are told, as when the owner deletes the zone.
+            let told = try await FetchDatabaseChanges(test.cloud).run(
+                DatabaseChangesRequest(syncToken: known.syncToken), in: shared, by: Caller(user: bob.user))
+            #expect(told.events == [.deleted(ZoneID(zoneName: "Adas", owner: ada.user), .deleted)])
         }
     }
 }

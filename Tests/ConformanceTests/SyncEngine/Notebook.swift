@@ -22,6 +22,8 @@ actor Notebook: CKSyncEngineDelegate {
 
     let database: CKDatabase
     private let automaticallySync: Bool
+    /// Whether texts are encrypted.
+    private let isSealed: Bool
     private(set) var disk: Data
     private(set) var notes: [String: Note] = [:]
     private var lastKnown: [String: Data] = [:]
@@ -34,8 +36,9 @@ actor Notebook: CKSyncEngineDelegate {
     private var eventsLeft: Int?
     private let (stream, continuation) = AsyncStream.makeStream(of: CKSyncEngine.Event.self)
 
-    init(_ database: CKDatabase, disk: Data? = nil, automaticallySync: Bool = false) throws {
+    init(_ database: CKDatabase, disk: Data? = nil, automaticallySync: Bool = false, isSealed: Bool = false) throws {
         self.database = database
+        self.isSealed = isSealed
         self.automaticallySync = automaticallySync
         let disk = try disk ?? JSONEncoder().encode(Disk())
         self.disk = disk
@@ -75,6 +78,12 @@ actor Notebook: CKSyncEngineDelegate {
         notes[name] = nil
         lastKnown[name] = nil
         syncEngine.state.add(pendingRecordZoneChanges: [.deleteRecord(id(name))])
+    }
+
+    /// Loses a note, as an app with a small cache does.
+    func forget(_ name: String) {
+        notes[name] = nil
+        lastKnown[name] = nil
     }
 
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: Self.zone.zoneID) }
@@ -133,13 +142,18 @@ actor Notebook: CKSyncEngineDelegate {
         let changes = syncEngine.state.pendingRecordZoneChanges.filter { scope.contains($0) }
         let notes = self.notes
         let lastKnown = self.lastKnown
+        let isSealed = self.isSealed
 
         let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: changes) { recordID in
             if let note = notes[recordID.recordName] {
                 let record =
                     lastKnown[recordID.recordName].flatMap { Self.record($0) }
                     ?? CKRecord(recordType: "Note", recordID: recordID)
-                record["text"] = note.text
+                if isSealed {
+                    record.encryptedValues["text"] = note.text
+                } else {
+                    record["text"] = note.text
+                }
                 record["edit"] = note.edit
                 return record
             } else {
@@ -205,7 +219,8 @@ actor Notebook: CKSyncEngineDelegate {
     private func merge(_ record: CKRecord) {
         let name = record.recordID.recordName
         remember(record)
-        guard let text = record["text"] as? String, let edit = record["edit"] as? Int else { return }
+        let text = isSealed ? record.encryptedValues["text"] as? String : record["text"] as? String
+        guard let text, let edit = record["edit"] as? Int else { return }
         if let mine = notes[name], mine.edit >= edit { return }
         notes[name] = Note(text: text, edit: edit)
     }

@@ -4,6 +4,7 @@ import SeededChance
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 @testable import CloudKitTesting
 
 /// Devices whose cloud is restored from a backup: what any of them had is in the cloud again, once.
@@ -130,6 +131,139 @@ import Testing
         }
     }
 
+    // MARK: Sealed records
+
+    @Test func `B-TM-15 B-SYN-17 a sealed record that is older in a restored cloud is sent again`()
+        async throws
+    {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let app = try await cloud.app(of: user, isSealed: true)
+            let other = try await cloud.app(of: user, isSealed: true)
+            await app.write("changed", "one", edit: 1)
+            try await app.sync()
+            let moment = try await cloud.backUp()
+            await app.write("changed", "two", edit: 2)
+            await app.write("new", "one", edit: 3)
+            try await app.sync()
+            try await other.sync()
+            try await cloud.restore(moment)
+            // Only this device offers them; the other one, which has seen them as well, hears of them again.
+            try await other.sync()
+            try await app.sync()
+            try await other.sync()
+            let third = try await cloud.app(of: user, isSealed: true)
+            for device in [app, other, third] {
+                try await device.sync()
+                #expect(await device.notes.mapValues(\.text) == ["changed": "two", "new": "one"])
+                #expect(await device.syncEngine.state.pendingRecordZoneChanges.isEmpty)
+            }
+        }
+    }
+
+    @Test func `B-TM-15 an engine asks its app for a record that is older, and gives up on one it lacks`()
+        async throws
+    {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let app = try await cloud.app(of: user, isSealed: true)
+            for name in ["kept", "forgotten"] { await app.write(name, "one", edit: 1) }
+            try await app.sync()
+            let moment = try await cloud.backUp()
+            for name in ["kept", "forgotten"] { await app.write(name, "two", edit: 2) }
+            try await app.sync()
+            await app.forget("forgotten")
+            await app.syncEngine.forgetRecentChanges()
+            try await cloud.restore(moment)
+            try await app.sync()
+            let second = try await cloud.app(of: user, isSealed: true)
+            try await second.sync()
+            #expect(await second.notes.mapValues(\.text) == ["kept": "two", "forgotten": "one"])
+            #expect(await app.notes.mapValues(\.text) == ["kept": "two"])
+            #expect(await app.syncEngine.state.pendingRecordZoneChanges.isEmpty)
+        }
+    }
+
+    @Test func `B-TM-15 without an engine an older version is an error that says so, and a save over it succeeds`()
+        async throws
+    {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let device = try await cloud.device(of: user)
+            let one = device.privateCloudDatabase
+            let two = try await cloud.device(of: user).privateCloudDatabase
+            let zone = try await one.save(CKRecordZone(zoneName: "Z")).zoneID
+            func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
+            for name in ["r", "s", "gone"] {
+                let record = CKRecord(recordType: "Note", recordID: id(name))
+                record.encryptedValues["text"] = "one"
+                record.encryptedValues["extra"] = "one"
+                try await one.save(record)
+            }
+            let moment = try await cloud.backUp()
+            var held: [String: CKRecord] = [:]
+            for name in ["r", "s"] {
+                let record = try await one.record(for: id(name))
+                record.encryptedValues["text"] = "two"
+                held[name] = try await one.save(record)
+            }
+            try await one.deleteRecord(withID: id("gone"))
+            try await cloud.restore(moment)
+            let error = await #expect(throws: CKError.self) { try await one.record(for: id("r")) }
+            #expect(error?.code == .internalError && error?.isOfLostVersion == true)
+            #expect(error?.localizedDescription.contains("says that it was restored") == true)
+            // The device that has not seen a newer version reads what there is, and writes a third version.
+            let third = try await two.record(for: id("s"))
+            #expect(third.encryptedValues["text"] == "one")
+            third.encryptedValues["text"] = "three"
+            try await two.save(third)
+            #expect(try await one.record(for: id("s")).encryptedValues["text"] == "three")
+            // A conflict with it is one; the lost version is not.
+            let lost = try #require(held["s"])
+            lost.encryptedValues["text"] = "four"
+            let conflict = await #expect(throws: CKError.self) { try await one.save(lost) }
+            #expect(conflict?.serverRecord?.encryptedValues["text"] == "three")
+            let record = try #require(held["r"])
+            record.encryptedValues["extra"] = "two"
+            try await one.save(record)
+            for database in [one, two] {
+                let found = try await database.record(for: id("r"))
+                #expect(found.encryptedValues["text"] == "two" && found.encryptedValues["extra"] == "two")
+            }
+            // A record that was deleted is there again, and the device knows.
+            _ = try await one.record(for: id("gone"))
+            let known = try #require(device.connection.cloud.restorations.known)
+            #expect(known.claims.map(\.returned) == [["Z/gone"]] && known.claims.map(\.older) == [["Z/r"]])
+        }
+    }
+
+    @Test func `B-TM-15 a save of which some encrypted values are unknown does not bring back older ones`() async throws
+    {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let database = try await cloud.device(of: user).privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z")).zoneID
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r", zoneID: zone))
+            for key in ["text", "extra"] { record.encryptedValues[key] = "one" }
+            try await database.save(record)
+            let moment = try await cloud.backUp()
+            let held = try await database.record(for: record.recordID)
+            for key in ["text", "extra"] { held.encryptedValues[key] = "two" }
+            try await database.save(held)
+            let results = try await database.records(for: [record.recordID], desiredKeys: ["text"])
+            let part = try #require(try results[record.recordID]?.get())
+            try await cloud.restore(moment)
+            part.encryptedValues["text"] = "three"
+            let error = await #expect(throws: CKError.self) { try await database.save(part) }
+            #expect(error?.isOfLostVersion == true)
+            // The whole record goes.
+            held.encryptedValues["text"] = "three"
+            try await database.save(held)
+            let found = try await database.record(for: record.recordID)
+            #expect(found.encryptedValues["text"] == "three" && found.encryptedValues["extra"] == "two")
+        }
+    }
+
     // MARK: The campaign
 
     /// More with `RESTORE_SEEDS=200`, one with `RESTORE_SEED=17`.
@@ -164,8 +298,20 @@ extension RestorableCloud {
     }
 
     /// A new device with an app on it.
-    func app(of user: ThrowawayCloud.User) async throws -> Notebook {
-        try Notebook(try await device(of: user).privateCloudDatabase)
+    func app(of user: ThrowawayCloud.User, isSealed: Bool = false) async throws -> Notebook {
+        try Notebook(try await device(of: user).privateCloudDatabase, isSealed: isSealed)
+    }
+}
+
+extension CKSyncEngine {
+    /// Forgets what was changed last, as after many other changes.
+    fileprivate func forgetRecentChanges() async {
+        await post(
+            nil,
+            preparing: { state in
+                for zone in state.zones.keys { state.zones[zone]?.recent = RecentChanges() }
+                return true
+            })
     }
 }
 

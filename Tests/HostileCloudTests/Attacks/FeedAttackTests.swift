@@ -45,6 +45,30 @@ extension Stage {
             } during: {
                 try await feed(laptop.own, since: known)
             }
+        case .restorationInvented:
+            let held = try await phone.own.record(for: Self.id("One"))
+            try await write("secret later text", to: "One", laptop.own)
+            let newest = try await phone.own.record(for: Self.id("One"))
+            let older = try #require(liar.versions(of: "One").first)
+            for reading in Reading.allCases {
+                try await lie {
+                    $0.headers["x-welkin-store-epoch"] = "abc;1000"
+                    $0.show(older)
+                } during: {
+                    try await reading.read("One", Self.zone, phone.own)
+                }
+            }
+            if !isHonest {
+                // The lie stays in the profile for the user to see, also when the cloud tells the truth again.
+                let claims = try phone.configuration.deviceProfile.restorations().clouds.values.flatMap(\.claims)
+                #expect(claims.first?.restoredTo == 1000 && claims.first?.older == ["Notes/One"])
+            }
+            // What the app saves is based on what it has seen.
+            newest.encryptedValues["text"] = "secret newest text"
+            _ = try await phone.own.save(newest)
+            try await read("secret newest text", of: "One", laptop.own)
+            held.encryptedValues["text"] = "secret text of a version that was overtaken"
+            await #expect(throws: CKError.self) { _ = try await phone.own.save(held) }
         case .recordHidden:
             try await lie {
                 $0.hide("One")

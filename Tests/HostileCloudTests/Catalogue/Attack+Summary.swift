@@ -33,6 +33,8 @@ extension Attack {
         case .recordRolledBackAfterRestart: "the same, after the device's process has ended"
         case .recordRolledBackElsewhere:
             "shows an earlier version of a whole record to a device that has seen that one only"
+        case .restorationInvented:
+            "says that it was restored from a backup, and shows an earlier version of a record"
         case .recordHidden: "says that a record does not exist"
         case .conflictRolledBack: "shows an earlier version as the server's record of a conflict"
         case .saveAnswerSwapped: "answers a save with an earlier version"

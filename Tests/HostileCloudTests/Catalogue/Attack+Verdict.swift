@@ -64,6 +64,7 @@ extension Attack {
         case .incarnationInvented:
             .undetected("so it is after an app has made a zone again, or an operator restored a cloud")
         case .feedRolledBack: Self.tampered("another history", "went back in time")
+        case .restorationInvented: Self.tampered("says that it was restored")
         case .saveDropped: .detected(.nextFetch, [.internalError], ["went back in time"])
         default: Self.tampered("went back in time")
         }

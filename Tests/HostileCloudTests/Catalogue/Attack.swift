@@ -11,7 +11,7 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case protectionOfOtherRecord, protectionEpochRaised, protectionOlder, wrapsDamaged
 
     // Histories
-    case recordRolledBack, recordRolledBackAfterRestart, recordRolledBackElsewhere, recordHidden
+    case recordRolledBack, recordRolledBackAfterRestart, recordRolledBackElsewhere, restorationInvented, recordHidden
     case conflictRolledBack, saveAnswerSwapped, saveDropped, feedOmitsRecord, feedOmitsDeletion, feedFrozen
     case deletionInvented, feedRolledBack, historiesForked, historiesMerged, queryOmitsRecord, zoneHidden
     case zoneDeletionInvented, zoneEpochLowered, zoneEpochRaised
