@@ -712,7 +712,8 @@ extension EndpointName {
     }
 
     private static let healthBody = JSONSchema.answer([
-        "status": .string(choices: ["ok", "degraded", "failing"]), "store?": .text, "details?": .list(.map(.any)),
+        "status": .string(choices: ["ok", "degraded", "failing", "stopping"]), "store?": .text,
+        "details?": .list(.map(.any)),
         "writing?": .text, "storeBytes?": .integer, "freeBytes?": .integer, "accounts?": .integer, "lastBackup?": .time,
         "version?": .text,
     ])

@@ -300,7 +300,7 @@ struct PostgresStoreTests {
         let clock = Shared<Int64>(0)
         var options = try await postgresOptions(schema: schema)
         options.wallClock = { clock.withLock { $0 } }
-        try await withPostgresStore(schema: schema, options) { store in
+        try await withPostgresStore(options) { store in
             for _ in 0..<20 { try await store.put(["a": "1"]) }
             clock.withLock { $0 = 700_000 }
             try await store.put(["a": "2"])
@@ -400,7 +400,7 @@ struct PostgresStoreTests {
         let server = try PostgresServer()
         var options = try await postgresOptions(on: server)
         options.awayMax = .milliseconds(100)
-        try await withPostgresStore(schema: schema, options) { store in
+        try await withPostgresStore(options) { store in
             try await store.put(["a": "1"])
             try server.kill()
             await expect(.unavailable) { try await store.put(["a": "2"]) }
