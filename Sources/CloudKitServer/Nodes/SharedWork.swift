@@ -8,4 +8,6 @@ package enum SharedWork: String, Hashable, Sendable, CaseIterable {
     case outbox
     /// Sends notifications by push services.
     case push
+    /// Deletes accounts whose people asked for it.
+    case accountDeletions
 }

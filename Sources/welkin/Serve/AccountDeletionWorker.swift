@@ -14,11 +14,13 @@ struct AccountDeletionWorker: Service {
     private static let pause = Duration.seconds(60)
 
     func run() async {
-        await cancelWhenGracefulShutdown {
-            while !Task.isCancelled {
-                await deleteDue()
-                try? await Task.sleep(for: Self.pause)
-            }
+        await cancelWhenGracefulShutdown { await cloud.nodes.run(.accountDeletions) { await deleteAlways() } }
+    }
+
+    private func deleteAlways() async {
+        while !Task.isCancelled {
+            await deleteDue()
+            try? await Task.sleep(for: Self.pause)
         }
     }
 
