@@ -18,13 +18,14 @@ struct NodesUnderTest {
     /// - Parameters:
     ///   - count: The number of nodes.
     ///   - server: The server of the database; nil for the one that tests share.
+    ///   - drain: The seconds for which a node that stops goes on serving.
     static func run(
-        _ count: Int, on server: PostgresServer? = nil, _ body: (NodesUnderTest) async throws -> Void
+        _ count: Int, on server: PostgresServer? = nil, drain: Int = 1, _ body: (NodesUnderTest) async throws -> Void
     ) async throws {
         var database = server
         if database == nil { database = try await PostgresServer.shared() }
         let address = try #require(database).address(schema: PostgresServer.freshSchema())
-        try await CloudAndMachines.run(serving: ["--drain", "1"], store: address) { setup in
+        try await CloudAndMachines.run(serving: ["--drain", String(drain)], store: address) { setup in
             var nodes = [setup.cloud]
             defer { for node in nodes.dropFirst() { node.end() } }
             for number in 1..<count {
@@ -33,7 +34,7 @@ struct NodesUnderTest {
                 try FileManager.default.copyItem(atPath: setup.cloud.data + "/secret", toPath: data + "/secret")
                 nodes.append(
                     try CloudProcess(
-                        arguments: ["--drain", "1", "--data", data], environment: ["WELKIN_STORE": address]))
+                        arguments: ["--drain", String(drain), "--data", data], environment: ["WELKIN_STORE": address]))
             }
             let (addresses, opened) = AsyncStream<String>.makeStream()
             let ports = nodes.map { Int($0.port) }
