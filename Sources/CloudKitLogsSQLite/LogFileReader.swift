@@ -45,25 +45,37 @@ struct LogFileReader {
     // MARK: Filtering
 
     /// Returns entries that meet a filter, from a number on, in one of the two directions.
+    ///
+    /// - Parameter isOver: Tells whether the search has taken its time. It is asked after each block.
     func entries(
-        _ filter: LogFilter, from number: Int64?, isAscending: Bool, limit: Int
+        _ filter: LogFilter, from number: Int64?, isAscending: Bool, limit: Int, until isOver: () -> Bool
     ) throws(LogStoreError) -> LogPage {
         let limit = min(max(limit, 1), 1000)
         return try database.snapshot { () throws(LogStoreError) in
             let next = try database.number("SELECT next FROM state")
             var items: [LogPage.Item] = []
+            var end: Block?
             if !filter.isEmpty {
                 if isAscending {
                     let after = number ?? -1
-                    try addFromBlocks(filter, numbers: (after + 1)..<max(next, after + 1), true, limit, to: &items)
-                    if items.count < limit { try addFromTail(filter, after + 1, next, true, limit, to: &items) }
+                    end = try addFromBlocks(
+                        filter, numbers: (after + 1)..<max(next, after + 1), true, limit, to: &items, until: isOver)
+                    if end == nil, items.count < limit {
+                        try addFromTail(filter, after + 1, next, true, limit, to: &items)
+                    }
                 } else {
                     let before = min(number ?? next, next)
                     try addFromTail(filter, 0, before, false, limit, to: &items)
                     if items.count < limit {
-                        try addFromBlocks(filter, numbers: 0..<max(before, 0), false, limit, to: &items)
+                        end = try addFromBlocks(
+                            filter, numbers: 0..<max(before, 0), false, limit, to: &items, until: isOver)
                     }
                 }
+            }
+            if let end {
+                return isAscending
+                    ? LogPage(items: items, next: end.first + Int64(end.count) - 1, searchedTo: end.timeMax)
+                    : LogPage(items: items, next: end.first, searchedTo: end.timeMin)
             }
             let isFull = items.count == limit
             return LogPage(items: items, next: isFull ? items.last?.number : isAscending ? next - 1 : nil)
@@ -86,10 +98,14 @@ struct LogFileReader {
         items += (isAscending ? found : found.reversed()).prefix(limit - items.count)
     }
 
+    /// Adds the entries of blocks that meet a filter.
+    ///
+    /// - Returns: The last block that was looked at, if the time was over before the others were; otherwise nil.
     private func addFromBlocks(
-        _ filter: LogFilter, numbers: Range<Int64>, _ isAscending: Bool, _ limit: Int, to items: inout [LogPage.Item]
-    ) throws(LogStoreError) {
-        guard let conditions = try Conditions(filter, numbers: numbers, database) else { return }
+        _ filter: LogFilter, numbers: Range<Int64>, _ isAscending: Bool, _ limit: Int, to items: inout [LogPage.Item],
+        until isOver: () -> Bool
+    ) throws(LogStoreError) -> Block? {
+        guard let conditions = try Conditions(filter, numbers: numbers, database) else { return nil }
         let row = try database.statement(
             "SELECT block, first, count, timeMin, timeMax FROM blocks ORDER BY block \(isAscending ? "" : "DESC")")
         var blocks: [Block] = []
@@ -105,18 +121,21 @@ struct LogFileReader {
         }
         row.reset()
         var marks: [Bool] = []
-        for block in blocks {
-            guard try block.mark(conditions, &marks) else { continue }
-            let content = BlockContent(block)
-            for index in isAscending ? Array(marks.indices) : marks.indices.reversed() where marks[index] {
-                let id = try content.id(at: index)
-                if let range = conditions.ids, id < range.lower || range.upper < id { continue }
-                guard try conditions.meetsIdentifiers(at: index, content) else { continue }
-                items.append(
-                    LogPage.Item(number: block.first + Int64(index), entry: try content.entry(at: index, id: id)))
-                if items.count == limit { return }
+        for (position, block) in blocks.enumerated() {
+            if try block.mark(conditions, &marks) {
+                let content = BlockContent(block)
+                for index in isAscending ? Array(marks.indices) : marks.indices.reversed() where marks[index] {
+                    let id = try content.id(at: index)
+                    if let range = conditions.ids, id < range.lower || range.upper < id { continue }
+                    guard try conditions.meetsIdentifiers(at: index, content) else { continue }
+                    items.append(
+                        LogPage.Item(number: block.first + Int64(index), entry: try content.entry(at: index, id: id)))
+                    if items.count == limit { return nil }
+                }
             }
+            if position + 1 < blocks.count, isOver() { return block }
         }
+        return nil
     }
 
     /// Four bytes of an identifier, by which a filter looks for it: those at the end, which are random.

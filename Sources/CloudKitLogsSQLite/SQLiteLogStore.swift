@@ -14,6 +14,7 @@ import Synchronization
 /// The log in a file of its own. A damaged file, or one of another version, is set aside and never keeps the cloud from running.
 package final class SQLiteLogStore: LogStore {
     private let path: String
+    private let searchTime: Duration
     private let writer: Mutex<LogFileWriter?>
     private let reader = Mutex(Reader())
     /// Counts the files that were begun, so that readers leave one that was set aside.
@@ -31,11 +32,17 @@ package final class SQLiteLogStore: LogStore {
     /// Whether this process may set a damaged file aside.
     private let ownsFile: Bool
 
+    /// The time after which a search of the log ends with what it has found, so that a page is there within 200 ms even if the
+    /// disk has to be read.
+    package static let searchTime = Duration.milliseconds(120)
+
     /// Opens the log for writing, and creates it where there is none.
     ///
+    /// - Parameter searchTime: The time after which a search ends with what it has found (``LogPage/searchedTo``).
     /// - Throws: `unavailable`.
-    package init(path: String) throws(LogStoreError) {
+    package init(path: String, searchTime: Duration = SQLiteLogStore.searchTime) throws(LogStoreError) {
         self.path = path
+        self.searchTime = searchTime
         ownsFile = true
         var reason: String?
         var file: LogFileWriter
@@ -56,6 +63,7 @@ package final class SQLiteLogStore: LogStore {
     /// - Throws: `damaged` for a file that is no log: setting it aside is for the cloud. `busy`, `unavailable`.
     package init(appendingTo path: String) throws(LogStoreError) {
         self.path = path
+        searchTime = Self.searchTime
         ownsFile = false
         writer = Mutex(try LogFileWriter(path: path, checkpoints: false))
         setAside = nil
@@ -66,6 +74,7 @@ package final class SQLiteLogStore: LogStore {
     /// - Throws: `missing`, `damaged`, `unavailable`.
     package init(reading path: String) throws(LogStoreError) {
         self.path = path
+        searchTime = Self.searchTime
         ownsFile = false
         writer = Mutex(nil)
         setAside = nil
@@ -124,15 +133,22 @@ package final class SQLiteLogStore: LogStore {
     package func entries(
         _ filter: LogFilter, before number: Int64?, limit: Int
     ) async throws(LogStoreError) -> LogPage {
-        try await read { (file) throws(LogStoreError) in
-            try file.entries(filter, from: number, isAscending: false, limit: limit)
-        }
+        try await search(filter, from: number, isAscending: false, limit: limit)
     }
 
     /// Returns the oldest entries with higher numbers that meet a filter, the oldest first.
     package func entries(_ filter: LogFilter, after number: Int64, limit: Int) async throws(LogStoreError) -> LogPage {
-        try await read { (file) throws(LogStoreError) in
-            try file.entries(filter, from: number, isAscending: true, limit: limit)
+        try await search(filter, from: number, isAscending: true, limit: limit)
+    }
+
+    private func search(
+        _ filter: LogFilter, from number: Int64?, isAscending: Bool, limit: Int
+    ) async throws(LogStoreError) -> LogPage {
+        try await read { [searchTime] (file) throws(LogStoreError) in
+            let end = ContinuousClock.now + searchTime
+            return try file.entries(filter, from: number, isAscending: isAscending, limit: limit) {
+                ContinuousClock.now >= end
+            }
         }
     }
 
@@ -140,7 +156,13 @@ package final class SQLiteLogStore: LogStore {
     package func entry(_ id: LogID) async throws(LogStoreError) -> LogEntry? {
         var filter = LogFilter()
         filter.idPrefix = id.description
-        return try await entries(filter, before: nil, limit: 1).items.first?.entry
+        var before: Int64?
+        while true {
+            let page = try await entries(filter, before: before, limit: 1)
+            if let item = page.items.first { return item.entry }
+            guard let next = page.next else { return nil }
+            before = next
+        }
     }
 
     /// Returns the telemetry of a time span, by interval and key.

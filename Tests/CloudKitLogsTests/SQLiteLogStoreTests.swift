@@ -19,7 +19,8 @@ struct SQLiteLogStoreTests {
     @Test(arguments: 1...2)
     func `any filter, page and direction gives what the log in memory gives`(seed: UInt64) async throws {
         let folder = try Folder()
-        let store = try SQLiteLogStore(path: folder.file)
+        // A search of a busy machine would end before its page is full.
+        let store = try SQLiteLogStore(path: folder.file, searchTime: .seconds(600))
         let memory = MemoryLogStore()
         var random = RandomEntries(seed: seed)
         var time: Int64 = 0
@@ -56,6 +57,42 @@ struct SQLiteLogStoreTests {
         }
         #expect(try await store.entry(LogID(high: 1, low: 2)) == nil)
         #expect(try await store.size().rows == memory.all.count)
+    }
+
+    @Test func `a search that has taken its time says how far it came, and goes on from there`() async throws {
+        let folder = try Folder()
+        let store = try SQLiteLogStore(path: folder.file, searchTime: .zero)
+        var random = RandomEntries(seed: 3)
+        let entries = (0..<Int64(20_000)).map { random.entry(at: $0) }
+        for first in stride(from: 0, to: entries.count, by: 1000) {
+            try await store.append(Array(entries[first..<first + 1000]), telemetry: [])
+        }
+        var filter = LogFilter()
+        filter.user = entries[0].user
+        let expected = entries.filter(filter.matches)
+        var (found, pages, before, last): ([LogEntry], Int, Int64?, Int64?) = ([], 0, nil, nil)
+        repeat {
+            let page = try await store.entries(filter, before: before, limit: 1000)
+            found += page.items.map(\.entry)
+            pages += 1
+            // Every page but the last says to which time entries were looked at.
+            #expect((page.searchedTo == nil) == (page.next == nil))
+            if let time = page.searchedTo, let last { #expect(time < last) }
+            last = page.searchedTo ?? last
+            before = page.next
+        } while before != nil
+        #expect(found == expected.reversed())
+        #expect(pages > 3)
+
+        var (newer, after): ([LogEntry], Int64) = ([], -1)
+        while true {
+            let page = try await store.entries(filter, after: after, limit: 1000)
+            newer += page.items.map(\.entry)
+            after = try #require(page.next)
+            if page.searchedTo == nil { break }
+        }
+        #expect(newer == expected)
+        #expect(try await store.entry(entries[5].id) == entries[5])
     }
 
     @Test func `what was written is there after the file is opened again, and a reader beside it sees it`() async throws
@@ -167,7 +204,8 @@ struct SQLiteLogStoreTests {
 
     @Test func `telemetry adds up by minute, hour and day`() async throws {
         let folder = try Folder()
-        let store = try SQLiteLogStore(path: folder.file)
+        // A search of a busy machine would end before its page is full.
+        let store = try SQLiteLogStore(path: folder.file, searchTime: .seconds(600))
         let memory = MemoryLogStore()
         var random = RandomEntries(seed: 15)
         for round in 0..<20 {

@@ -41,6 +41,8 @@ package protocol LogStore: Sendable {
 }
 
 /// Entries with their numbers, and where the next page begins.
+///
+/// A search of a long log may end before the limit of entries is reached: what it found until then is a page like any other.
 package struct LogPage: Hashable, Sendable {
     /// An entry and its number.
     package struct Item: Hashable, Sendable {
@@ -60,11 +62,14 @@ package struct LogPage: Hashable, Sendable {
     package var items: [Item]
     /// The number to continue from; nil after the last page of entries that lie in the past.
     package var next: Int64?
+    /// Milliseconds since 1970 of the last entry that was looked at, if the search ended because it had taken its time.
+    package var searchedTo: Int64?
 
     /// Creates a page.
-    package init(items: [Item], next: Int64?) {
+    package init(items: [Item], next: Int64?, searchedTo: Int64? = nil) {
         self.items = items
         self.next = next
+        self.searchedTo = searchedTo
     }
 }
 

@@ -37,7 +37,8 @@ struct RecordHistory {
                 caption: "The newest requests and orders that named it",
                 columns: ["Time", "Operation", "Result", "Duration", "User and device"],
                 rows: page.items.map { row($0.entry, request) },
-                empty: "The log has none, or no longer: it keeps entries for some weeks."),
+                empty: page.searchedTo.map { "The log has none since \(TimeText.text($0)); there may be older ones." }
+                    ?? "The log has none, or no longer: it keeps entries for some weeks."),
             page.next == nil
                 ? HTML()
                 : Tag.p {

@@ -45,10 +45,21 @@ struct LogsPage: ConsolePage {
                 Part.table(
                     caption: isOlder ? "Older entries" : "The newest entries",
                     columns: ["Time", "Operation", "Result", "Duration", "Where", "User and device", "Sizes"],
-                    rows: page.items.map { row($0.entry, request) }, empty: "No entry meets the filter.")
+                    rows: page.items.map { row($0.entry, request) },
+                    empty: page.searchedTo == nil
+                        ? "No entry meets the filter." : "No entry that was looked at meets the filter.")
+            }
+            if let time = page.searchedTo {
+                Tag.p(
+                    .role("status"),
+                    text: "The search looked at all entries back to \(TimeText.text(time)), and can go on from there.")
             }
             Tag.p {
-                if let next = page.next { Part.link("Older entries", address(form, request, before: String(next))) }
+                if let next = page.next {
+                    Part.link(
+                        page.searchedTo == nil ? "Older entries" : "Search older entries",
+                        address(form, request, before: String(next)))
+                }
                 if isOlder {
                     " "
                     Part.link("Newest entries", address(form, request, before: nil))
