@@ -232,6 +232,9 @@ let package = Package(
             name: "TestEnvironment", dependencies: ["CloudKitAccounts", "SeededChance"], path: "Tests/TestEnvironment",
             swiftSettings: strict),
         .target(
+            name: "ServedApplication", dependencies: ["CloudKitHTTP", lifecycle, logging],
+            path: "Tests/ServedApplication", swiftSettings: callerIsolated),
+        .target(
             name: "FaultyNetwork", dependencies: ["CloudKitClient", nioCore, nioPosix, nioSSL],
             path: "Tests/FaultyNetwork",
             swiftSettings: strict),
@@ -346,15 +349,15 @@ let package = Package(
                 "AccessTable", "SeededChance", "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs",
                 "CloudKitLogsSQLite", "CloudKitModel",
                 "CloudKitRecordLayer",
-                "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore",
-                crypto, hummingbird, lifecycle, logging, metrics, metricsTestKit, nioCore,
+                "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore", "ServedApplication",
+                crypto, hummingbird, logging, metrics, metricsTestKit, nioCore,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
         .testTarget(
             name: "ConsoleTests",
             dependencies: [
                 "CloudKitAccounts", "CloudKitHTTP", "CloudKitLogs", "CloudKitModel", "CloudKitRecordLayer",
                 "CloudKitSchema", "CloudKitServer", "Console", "FileStore", "HTTPTransfer", "OrderedStore",
-                "OrderedStoreSQLite", "TestEnvironment", "TextEncodings", lifecycle, logging,
+                "OrderedStoreSQLite", "ServedApplication", "TestEnvironment", "TextEncodings", logging,
             ], swiftSettings: callerIsolated),
         // The server and the encryption together, with many seeds; the only target that imports modules of both sides.
         .testTarget(

@@ -2,46 +2,19 @@
 //
 // node console-pages.mjs WELKIN RECORDS
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
+import { People } from "../script/support/people.mjs";
 
-const program = resolve(process.argv[2]);
 const count = Number(process.argv[3]);
-const folder = mkdtempSync(join(tmpdir(), "console-pages-"));
-const variables = { ...process.env, HOME: folder, XDG_DATA_HOME: `${folder}/share`, XDG_CONFIG_HOME: `${folder}/config`, WELKIN_CONFIG: "" };
 const container = "iCloud.com.example.app";
+const people = new People(resolve(process.argv[2]), undefined, container);
 const place = `/console/containers/${container}/development`;
 const targets = { first: 100, any: 300, bytes: 100_000 };
-writeFileSync(`${folder}/password`, "correct horse battery\n", { mode: 0o600 });
-
-const welkin = (...words) =>
-  execFileSync(program, [...words, ...(words[0] === "login" ? [] : ["--data", `${folder}/data`])],
-    { env: variables, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
-
-async function startCloud() {
-  const cloud = spawn(program, ["serve", "--data", `${folder}/data`, "--port", "0", "--log-level", "warning"],
-    { env: variables, stdio: ["ignore", "pipe", "inherit"] });
-  process.on("exit", () => { cloud.kill(); rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 100 }); });
-  let output = "";
-  for await (const part of cloud.stdout) {
-    output += part;
-    const address = output.match(/listening on (\S+)/)?.[1];
-    if (address) return address;
-  }
-  throw new Error("the cloud did not start");
-}
 
 /** Saves half of the records in the public database, the others in a zone of a user. */
 async function fill(base) {
-  welkin("account", "add", "ada@example.com", "--password-file", `${folder}/password`);
-  const { token } = JSON.parse(welkin("token", "create", container, "--json"));
-  welkin("login", "--endpoint", base, "--container", container, "--api-token", token, "--email", "ada@example.com", "--profile", "phone",
-    "--password-file", `${folder}/password`);
-  const credentials = JSON.parse(readFileSync(`${folder}/share/welkin/profiles/phone/credentials.json`));
-  const phone = credentials.containers.find((entry) => entry.container === container);
-  const tokens = new URLSearchParams({ ckAPIToken: token, ckWebAuthToken: phone.webAuthToken });
+  people.add("ada");
+  const tokens = people.tokens("ada");
   const ask = async (database, endpoint, body) => {
     const answer = await fetch(`${base}/database/1/${container}/development/${database}/${endpoint}?${tokens}`, { method: "POST", body: JSON.stringify(body) });
     const text = await answer.text();
@@ -73,17 +46,18 @@ async function fill(base) {
     }
   };
   await Promise.all([work(), work(), work(), work()]);
-  for (let type = 0; type < 3; type += 1) welkin("schema", "index", container, `City${type}`, "recordName", "--queryable");
+  for (let type = 0; type < 3; type += 1) people.operator("schema", "index", container, `City${type}`, "recordName", "--queryable");
   return (await ask("private", "users/caller", {})).userRecordName;
 }
 
 async function main() {
-  const base = await startCloud();
+  await people.start();
+  const { base } = people;
   const begin = performance.now();
   const user = await fill(base);
   console.log(`${count} records saved in ${Math.round((performance.now() - begin) / 1000)} s`);
 
-  const token = welkin("admin", "token", "create", "--name", "pages").match(/[0-9a-f]{64}/)[0];
+  const token = people.operator("admin", "token", "create", "--name", "pages").match(/[0-9a-f]{64}/)[0];
   const signIn = await fetch(`${base}/console/sign-in`, {
     method: "POST", redirect: "manual", body: new URLSearchParams({ token }), headers: { Origin: base },
   });
@@ -149,4 +123,12 @@ async function main() {
   console.log(`slowest of all ${pages.length} pages: ${slowest.toFixed(0)} ms, wanted ≤ ${targets.any}: ${verdict(slowest <= targets.any)}`);
 }
 
-main().then(() => process.exit(0), (error) => { console.error(error); process.exit(1); });
+let status = 0;
+try {
+  await main();
+} catch (error) {
+  console.error(error);
+  status = 1;
+}
+await people.end();
+process.exit(status);

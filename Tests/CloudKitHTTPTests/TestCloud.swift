@@ -9,7 +9,7 @@ import Hummingbird
 import Logging
 import OrderedStore
 import PostgresServer
-import ServiceLifecycle
+import ServedApplication
 import Synchronization
 
 /// A whole cloud in memory, listening on a port that the system chose.
@@ -51,28 +51,17 @@ struct TestCloud: Sendable {
             logger: Logger(label: "test") { _ in log.handler }, cacheLifetime: cacheLifetime, rounds: rounds,
             pushServices: pushServices, log: requestLog, storage: storage, metricsBackend: metricsBackend,
             connectionTime: connectionTime)
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let service = try application.service(listening: { port.yield($0) })
-        var services = ServiceGroupConfiguration(
-            services: [.init(service: service)], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        // Connections that a test leaves in the middle of a request are cut then.
-        services.maximumGracefulShutdownDuration = .seconds(5)
-        let group = ServiceGroup(configuration: services)
-        // Not a child task: one that is cancelled, as by a time limit, would drop connections that the server has accepted
-        // and not begun to handle, which ends the process.
-        let serving = Task {
-            defer { port.finish() }
-            try await group.run()
-        }
-        guard let number = await ports.first(where: { _ in true }) else { return try await serving.value }
-        let cloud = TestCloud(
-            client: RawClient(port: number), accountStore: AccountStore(store, serverEnvironment), files: files,
-            clock: clock, log: log, application: application)
         let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body(cloud)) } catch { outcome = .failure(error) }
-        await group.triggerGracefulShutdown()
-        // An error tells of connections that were cut.
-        _ = await serving.result
+        do {
+            try await application.serve { port in
+                try await body(
+                    TestCloud(
+                        client: RawClient(port: port), accountStore: AccountStore(store, serverEnvironment),
+                        files: files,
+                        clock: clock, log: log, application: application))
+            }
+            outcome = .success(())
+        } catch { outcome = .failure(error) }
         await chosen?.close()
         try outcome.get()
     }

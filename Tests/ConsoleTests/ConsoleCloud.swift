@@ -8,7 +8,7 @@ import FileStore
 import HTTPTransfer
 import Logging
 import OrderedStore
-import ServiceLifecycle
+import ServedApplication
 import Synchronization
 import Testing
 
@@ -46,27 +46,9 @@ struct ConsoleCloud: Sendable {
             cloud: cloud, configuration: configuration, logger: Logger(label: "test") { _ in log.handler },
             cacheLifetime: 0, rounds: 1, log: requestLog,
             sites: [Console(logs: requests.map { ConsoleLogs(store: $0, alerts: NoAlerts()) })])
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let service = try application.service(listening: { port.yield($0) })
-        var services = ServiceGroupConfiguration(
-            services: [.init(service: service)], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        services.maximumGracefulShutdownDuration = .seconds(5)
-        let group = ServiceGroup(configuration: services)
-        // Not a child task: one that is cancelled would drop accepted connections.
-        let serving = Task {
-            defer { port.finish() }
-            try await group.run()
+        try await application.serve { port in
+            try await body(ConsoleCloud(cloud: cloud, base: "http://127.0.0.1:\(port)", clock: clock, log: log))
         }
-        guard let number = await ports.first(where: { _ in true }) else { return try await serving.value }
-        let outcome: Result<Void, any Error>
-        do {
-            let running = ConsoleCloud(
-                cloud: cloud, base: "http://127.0.0.1:\(number)", clock: clock, log: log)
-            outcome = .success(try await body(running))
-        } catch { outcome = .failure(error) }
-        await group.triggerGracefulShutdown()
-        _ = await serving.result
-        try outcome.get()
     }
 
     /// Makes an operator's token.

@@ -5,6 +5,7 @@ import { execFileSync } from "node:child_process";
 import { createServer } from "node:http";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { until } from "./people.mjs";
 import { startBrowser } from "./web-push/browser.mjs";
 
 const [welkin, data, endpoint, link, folder] = process.argv.slice(2);
@@ -19,15 +20,6 @@ await new Promise((done) => server.listen(0, "127.0.0.1", done));
 const origin = `http://localhost:${server.address().port}`;
 const { token } = JSON.parse(execFileSync(welkin, ["token", "create", "iCloud.org.welkin.shopping", "--origin", origin, "--data", data, "--json"]));
 const browser = startBrowser(`${folder}/browser`, []);
-
-async function until(what, look) {
-  for (let tries = 0; tries < 800; tries += 1) {
-    const found = await look();
-    if (found) return found;
-    await new Promise((done) => setTimeout(done, 25));
-  }
-  throw new Error(`this did not happen: ${what}`);
-}
 
 try {
   const page = await browser.open(`${origin}/?${new URLSearchParams({ endpoint, token })}`);

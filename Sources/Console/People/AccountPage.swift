@@ -27,6 +27,24 @@ struct AccountPage: FormPage {
         return account
     }
 
+    /// Returns the account that a form is about, whose address the operator has written to make sure.
+    ///
+    /// - Throws: `FormProblem` for another address; `endpointNotFound` for no account.
+    static func confirmedAccount(_ request: PageRequest) async throws -> Account {
+        let account = try await account(request)
+        guard let sent = request.form["address"], EmailAddress(sent)?.normalised == account.email else {
+            throw FormProblem("address", "this is not the address of the account")
+        }
+        return account
+    }
+
+    /// Returns the field in which the operator writes the account's address to make sure.
+    static func confirmation(in form: SentForm) -> HTML {
+        form.text(
+            "Address of the account", name: "address", hint: "To make sure, write the address.", isRequired: true,
+            lengthMax: 254)
+    }
+
     func carryOut(_ request: PageRequest) async throws -> PageResponse {
         let account = try await Self.account(request)
         let store = request.cloud.accountStore

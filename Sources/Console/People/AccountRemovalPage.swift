@@ -9,10 +9,7 @@ struct AccountRemovalPage: FormPage {
     let title = "Remove account"
 
     func carryOut(_ request: PageRequest) async throws -> PageResponse {
-        let account = try await AccountPage.account(request)
-        guard let sent = request.form["address"], EmailAddress(sent)?.normalised == account.email else {
-            throw FormProblem("address", "this is not the address of the account")
-        }
+        let account = try await AccountPage.confirmedAccount(request)
         let keepsRecords = request.form.has("keep")
         let removed = try await request.order(
             "accounts/remove", details: ["account": account.shownID, "records": keepsRecords ? "kept" : "removed"]
@@ -73,9 +70,7 @@ struct AccountRemovalPage: FormPage {
             }
             Tag.p("Records in public databases stay.")
             form.html(request, to: AccountPage.address(of: account, "remove")) {
-                form.text(
-                    "Address of the account", name: "address", hint: "To make sure, write the address.",
-                    isRequired: true, lengthMax: 254)
+                AccountPage.confirmation(in: form)
                 form.check("Keep the private records in the store; no user can read them", name: "keep")
                 Input.submit("Remove the account", isDangerous: true)
             }

@@ -9,10 +9,7 @@ struct KeyResetPage: FormPage {
     let title = "Reset keys"
 
     func carryOut(_ request: PageRequest) async throws -> PageResponse {
-        let account = try await AccountPage.account(request)
-        guard let sent = request.form["address"], EmailAddress(sent)?.normalised == account.email else {
-            throw FormProblem("address", "this is not the address of the account")
-        }
+        let account = try await AccountPage.confirmedAccount(request)
         try await request.order("accounts/keys/reset", details: ["account": account.shownID]) {
             try await request.cloud.accountStore.keychains(request.services.proofLimiter).reset(email: account.email)
             try await FinishKeyResets(request.cloud).run()
@@ -41,9 +38,7 @@ struct KeyResetPage: FormPage {
                 Tag.li("\(devices) devices have to sign in again, and the first one makes new keys")
             }
             form.html(request, to: AccountPage.address(of: account, "reset-keys")) {
-                form.text(
-                    "Address of the account", name: "address", hint: "To make sure, write the address.",
-                    isRequired: true, lengthMax: 254)
+                AccountPage.confirmation(in: form)
                 Input.submit("Reset the keys", isDangerous: true)
             }
             Tag.p { Part.link("Back, change nothing", back) }

@@ -334,16 +334,10 @@ private struct RestoreCampaign {
     static let restorations = 4
     private static let steps = 24
 
-    private struct Device {
-        var app: Notebook
-        let database: CKDatabase
-        let weather: Weather
-    }
-
     private let cloud: RestorableCloud
     private let clock = TestClock(skipsWaits: false)
     private var chance: SplitMix64
-    private var devices: [Device] = []
+    private var devices: [NotebookDevice] = []
     private var moments: [String] = []
     private var edit = 0
     /// The latest edit of each note that is never deleted, among those that any device's disk has held.
@@ -356,7 +350,7 @@ private struct RestoreCampaign {
         for number in 0..<count {
             let weather = Weather(seed: seed &* 31 &+ UInt64(number))
             let database = try await cloud.device(of: user, weather: weather, clock).privateCloudDatabase
-            devices.append(Device(app: try Notebook(database), database: database, weather: weather))
+            devices.append(try NotebookDevice(database, weather))
         }
         moments.append(try await cloud.backUp())
     }
@@ -402,66 +396,28 @@ private struct RestoreCampaign {
             await app.die(after: Int.random(in: 0..<8, using: &chance))
             if Bool.random(using: &chance) { try? await app.syncEngine.sendChanges() }
             try? await app.syncEngine.fetchChanges()
-            devices[index].app = try Notebook(devices[index].database, disk: await app.disk)
+            try await devices[index].restart()
         default:
             devices[index].weather.become([0, 0.3, 0.8].randomElement(using: &chance) ?? 0)
         }
         await note(index)
     }
 
-    /// Waits until the device's disk holds the engine's reported state, and remembers what is stored.
+    /// Remembers what the disk of a device has stored.
     private mutating func note(_ index: Int) async {
-        let app = devices[index].app
-        guard await !app.isDead else { return }
-        await app.syncEngine.post(nil)
-        guard let disk = try? JSONDecoder().decode(Notebook.Disk.self, from: await app.disk) else {
-            Issue.record("the disk cannot be read")
-            return
-        }
-        for (name, note) in disk.notes where name.hasPrefix("keep") {
+        for (name, note) in await devices[index].storedNotes() ?? [:] where name.hasPrefix("keep") {
             stored[name] = max(stored[name] ?? 0, note.edit)
         }
     }
 
     /// Repairs the network until no device has anything left to send.
-    mutating func settle() async throws {
-        for device in devices { device.weather.become(0) }
-        for _ in 0..<30 {
-            clock.advance(by: .seconds(60))
-            var isQuiet = true
-            for device in devices {
-                isQuiet = await device.app.syncEngine.state.pendingRecordZoneChanges.isEmpty && isQuiet
-            }
-            for device in devices {
-                do {
-                    try await device.app.syncEngine.sendChanges()
-                    try await device.app.syncEngine.fetchChanges()
-                } catch {
-                    isQuiet = false
-                }
-            }
-            if isQuiet { return }
-        }
-        Issue.record("the devices do not come to rest")
-    }
+    func settle() async throws { try await devices.settle(clock, roundsMax: 30) }
 
     /// No holes: what any device had is there. No doubles: each note is there once, in one zone, with one text on all devices.
     func judge() async throws {
         let zones = try await devices[0].database.allRecordZones().map(\.zoneID).filter { $0 != .default }
         #expect(zones == [Notebook.zone.zoneID])
-        var held: [String: Notebook.Note] = [:]
-        var token: CKServerChangeToken?
-        var moreComing = true
-        while moreComing {
-            let page = try await devices[0].database.recordZoneChanges(inZoneWith: Notebook.zone.zoneID, since: token)
-            for (id, result) in page.modificationResultsByID {
-                let record = try result.get().record
-                held[id.recordName] = Notebook.Note(
-                    text: record["text"] as? String ?? "", edit: record["edit"] as? Int ?? -1)
-            }
-            token = page.changeToken
-            moreComing = page.moreComing
-        }
+        let held = try await devices[0].database.heldNotes()
         #expect(Set(held.values.map(\.edit)).count == held.count, "an edit is there twice")
         for (number, device) in devices.enumerated() {
             let notes = await device.app.notes

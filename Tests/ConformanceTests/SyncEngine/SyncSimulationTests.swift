@@ -28,17 +28,10 @@ import Testing
     }
 }
 
-/// One device: an app, and the weather on its way to the cloud.
-private struct SimulatedDevice {
-    var app: Notebook
-    let database: CKDatabase
-    let weather: Weather
-}
-
 private struct SyncSimulation {
     private var chance: SplitMix64
     private let clock = TestClock(skipsWaits: false)
-    private var devices: [SimulatedDevice] = []
+    private var devices: [NotebookDevice] = []
     private var edit = 0
     /// The latest edit of each note that is never deleted, among those that any device's disk has held.
     private var stored: [String: Int] = [:]
@@ -51,7 +44,7 @@ private struct SyncSimulation {
             let container = try await cloud.device(
                 of: user, over: weather.network(clock), clientEnvironment: clock.clientEnvironment)
             let database = container.privateCloudDatabase
-            devices.append(SimulatedDevice(app: try Notebook(database), database: database, weather: weather))
+            devices.append(try NotebookDevice(database, weather))
         }
     }
 
@@ -75,69 +68,25 @@ private struct SyncSimulation {
             await app.die(after: Int.random(in: 0..<8, using: &chance))
             if Bool.random(using: &chance) { try? await app.syncEngine.sendChanges() }
             try? await app.syncEngine.fetchChanges()
-            try await restart(index)
+            try await devices[index].restart()
         default:
             devices[index].weather.become([0, 0.3, 0.8].randomElement(using: &chance) ?? 0)
         }
         await note(index)
     }
 
-    private mutating func restart(_ index: Int) async throws {
-        let device = devices[index]
-        devices[index].app = try Notebook(device.database, disk: await device.app.disk)
-    }
-
-    /// Waits until the device's disk holds the engine's reported state, and remembers what is stored.
+    /// Remembers what the disk of a device has stored.
     private mutating func note(_ index: Int) async {
-        let app = devices[index].app
-        guard await !app.isDead else { return }
-        await app.syncEngine.post(nil)
-        guard let disk = try? JSONDecoder().decode(Notebook.Disk.self, from: await app.disk) else {
-            Issue.record("the disk cannot be read")
-            return
-        }
-        for (name, note) in disk.notes where name.hasPrefix("keep") {
+        for (name, note) in await devices[index].storedNotes() ?? [:] where name.hasPrefix("keep") {
             stored[name] = max(stored[name] ?? 0, note.edit)
         }
     }
 
     /// Repairs the network until no device has anything left to send.
-    mutating func settle() async throws {
-        for device in devices { device.weather.become(0) }
-        for _ in 0..<20 {
-            clock.advance(by: .seconds(60))
-            // A device that had nothing to send before a round in which all fetched has everything.
-            var isQuiet = true
-            for device in devices {
-                isQuiet = await device.app.syncEngine.state.pendingRecordZoneChanges.isEmpty && isQuiet
-            }
-            for device in devices {
-                do {
-                    try await device.app.syncEngine.sendChanges()
-                    try await device.app.syncEngine.fetchChanges()
-                } catch {
-                    isQuiet = false
-                }
-            }
-            if isQuiet { return }
-        }
-        Issue.record("the devices do not come to rest")
-    }
+    func settle() async throws { try await devices.settle(clock, roundsMax: 20) }
 
     func judge() async throws {
-        var held: [String: Notebook.Note] = [:]
-        var token: CKServerChangeToken?
-        var moreComing = true
-        while moreComing {
-            let page = try await devices[0].database.recordZoneChanges(inZoneWith: Notebook.zone.zoneID, since: token)
-            for (id, result) in page.modificationResultsByID {
-                let record = try result.get().record
-                held[id.recordName] = Notebook.Note(
-                    text: record["text"] as? String ?? "", edit: record["edit"] as? Int ?? -1)
-            }
-            token = page.changeToken
-            moreComing = page.moreComing
-        }
+        let held = try await devices[0].database.heldNotes()
         for (number, device) in devices.enumerated() {
             let notes = await device.app.notes
             let odd = Set(notes.keys).union(held.keys).filter { notes[$0] != held[$0] }.sorted()

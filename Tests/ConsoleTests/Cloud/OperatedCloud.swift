@@ -6,7 +6,7 @@ import Console
 import FileStore
 import Logging
 import OrderedStore
-import ServiceLifecycle
+import ServedApplication
 import Synchronization
 import TestEnvironment
 import Testing
@@ -36,27 +36,9 @@ struct OperatedCloud: Sendable {
             cloud: cloud, configuration: CloudConfiguration(port: 0),
             logger: Logger(label: "test") { _ in log.handler },
             cacheLifetime: 0, rounds: 1, sites: [Console()])
-        let (ports, port) = AsyncStream.makeStream(of: Int.self)
-        let service = try application.service(listening: { port.yield($0) })
-        var services = ServiceGroupConfiguration(
-            services: [.init(service: service)], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        services.maximumGracefulShutdownDuration = .seconds(5)
-        let group = ServiceGroup(configuration: services)
-        let serving = Task {
-            defer { port.finish() }
-            try await group.run()
+        try await application.serve { port in
+            try await body(OperatedCloud(cloud: cloud, port: port, time: time, log: log))
         }
-        guard let number = await ports.first(where: { _ in true }) else { return try await serving.value }
-        let outcome: Result<Void, any Error>
-        do {
-            try await body(OperatedCloud(cloud: cloud, port: number, time: time, log: log))
-            outcome = .success(())
-        } catch {
-            outcome = .failure(error)
-        }
-        await group.triggerGracefulShutdown()
-        _ = await serving.result
-        try outcome.get()
     }
 
     /// Returns the browser of an operator who is signed in.

@@ -7,6 +7,7 @@ import { request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { until } from "../people.mjs";
 import { proxies } from "./proxies.mjs";
 
 const program = resolve(process.argv[2]);
@@ -36,15 +37,6 @@ async function finish(error) {
   for (const child of running.reverse()) await stop(child);
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   process.exit(error ? 1 : 0);
-}
-
-async function until(what, look) {
-  for (let tries = 0; tries < 600; tries += 1) {
-    const found = await look();
-    if (found) return found;
-    await new Promise((done) => setTimeout(done, 50));
-  }
-  throw new Error(`nothing came: ${what}`);
 }
 
 function start(command, words, options = {}) {

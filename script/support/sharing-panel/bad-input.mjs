@@ -1,6 +1,6 @@
 // What the panel says when something is wrong: links, other panels and devices, the network.
 import assert from "node:assert/strict";
-import { until } from "./people.mjs";
+import { until } from "../people.mjs";
 import { openTab } from "./tab.mjs";
 
 export async function checkBadInput({ people, browser, say, look }) {

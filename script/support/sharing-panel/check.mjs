@@ -6,7 +6,7 @@ import { mkdirSync } from "node:fs";
 import { resolve } from "node:path";
 import { startBrowser } from "../web-push/browser.mjs";
 import { checkBadInput } from "./bad-input.mjs";
-import { People, until } from "./people.mjs";
+import { People, until } from "../people.mjs";
 import { looking, openTab } from "./tab.mjs";
 
 const [welkin, app] = process.argv.slice(2, 4).map((path) => resolve(path));

@@ -1,7 +1,7 @@
 // A tab with a panel, used by the keyboard and looked at.
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
-import { until } from "./people.mjs";
+import { until } from "../people.mjs";
 
 /** A tab of the browser, used by keyboard. */
 export async function openTab(browser, address) {

@@ -16,7 +16,7 @@ export async function until(what, look, tries = 800) {
 
 /** A cloud, whose people have one device each. */
 export class People {
-  folder = mkdtempSync(join(tmpdir(), "check-sharing-panel-"));
+  folder = mkdtempSync(join(tmpdir(), "welkin-people-"));
   running = [];
   #token;
   #cloud;
@@ -25,7 +25,7 @@ export class People {
     Object.assign(this, { welkin, app, container });
     this.variables = {
       ...process.env, HOME: this.folder, XDG_DATA_HOME: `${this.folder}/share`, XDG_CONFIG_HOME: `${this.folder}/config`,
-      XDG_CACHE_HOME: `${this.folder}/cache`, CLOUDKIT_CONTAINER: container,
+      XDG_CACHE_HOME: `${this.folder}/cache`, CLOUDKIT_CONTAINER: container, WELKIN_CONFIG: "",
     };
     writeFileSync(`${this.folder}/password`, "correct horse battery\n", { mode: 0o600 });
     // The desktop's program that opens a browser: notes what it is to open.
@@ -36,7 +36,7 @@ export class People {
 
   async start() {
     await this.startCloud();
-    this.#token = JSON.parse(this.#operator("token", "create", this.container, "--json")).token;
+    this.#token = JSON.parse(this.operator("token", "create", this.container, "--json")).token;
     Object.assign(this.variables, { CLOUDKIT_ENDPOINT: this.base, CLOUDKIT_API_TOKEN: this.#token, CLOUDKIT_ENVIRONMENT: "development" });
   }
 
@@ -57,14 +57,15 @@ export class People {
     await ended;
   }
 
-  #operator(...words) {
+  /** Runs `welkin` beside the cloud's data, as its operator does. */
+  operator(...words) {
     return execFileSync(this.welkin, [...words, "--data", `${this.folder}/data`], { env: this.variables, encoding: "utf8" });
   }
 
   /** Makes an account, and signs in its device, a profile of the same name. */
   add(name) {
     const email = `${name}@example.com`;
-    this.#operator("account", "add", email, "--password-file", `${this.folder}/password`);
+    this.operator("account", "add", email, "--password-file", `${this.folder}/password`);
     execFileSync(this.welkin, ["login", "--endpoint", this.base, "--container", this.container, "--api-token", this.#token, "--email", email,
       "--profile", name, "--password-file", `${this.folder}/password`], { env: this.variables, stdio: "ignore" });
   }
@@ -93,13 +94,17 @@ export class People {
     return this.run(name, "join", "--for", "2");
   }
 
-  /** Asks for access to a share as a person does who has only its link. */
-  async ask(name, link) {
+  /** Returns the query of a person's requests. */
+  tokens(name) {
     const credentials = JSON.parse(readFileSync(`${this.folder}/share/welkin/profiles/${name}/credentials.json`));
     const entry = credentials.containers.find((each) => each.container === this.container);
-    const tokens = new URLSearchParams({ ckAPIToken: this.#token, ckWebAuthToken: entry.webAuthToken });
+    return new URLSearchParams({ ckAPIToken: this.#token, ckWebAuthToken: entry.webAuthToken });
+  }
+
+  /** Asks for access to a share as a person does who has only its link. */
+  async ask(name, link) {
     const guid = new URL(link).pathname.split("/").at(-1);
-    const answer = await fetch(`${this.base}/database/1/${this.container}/development/public/shares/requestAccess?${tokens}`,
+    const answer = await fetch(`${this.base}/database/1/${this.container}/development/public/shares/requestAccess?${this.tokens(name)}`,
       { method: "POST", body: JSON.stringify({ shortGUIDs: [{ value: guid }] }) });
     assert.equal(answer.status, 200, await answer.clone().text());
   }

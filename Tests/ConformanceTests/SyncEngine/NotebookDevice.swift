@@ -1,0 +1,80 @@
+import CloudKitTesting
+import FaultyNetwork
+import Foundation
+import Testing
+
+@testable import CloudKit
+
+/// A device of a simulation: an app, and the weather on its way to the cloud.
+struct NotebookDevice {
+    private(set) var app: Notebook
+    let database: CKDatabase
+    let weather: Weather
+
+    init(_ database: CKDatabase, _ weather: Weather) throws {
+        self.database = database
+        self.weather = weather
+        app = try Notebook(database)
+    }
+
+    /// Starts the app again from its disk, as after the end of its process.
+    mutating func restart() async throws { app = try Notebook(database, disk: await app.disk) }
+
+    /// Waits until the disk holds the engine's reported state, and returns its notes; nil if the app is dead.
+    func storedNotes() async -> [String: Notebook.Note]? {
+        guard await !app.isDead else { return nil }
+        await app.syncEngine.post(nil)
+        guard let disk = try? JSONDecoder().decode(Notebook.Disk.self, from: await app.disk) else {
+            Issue.record("the disk cannot be read")
+            return nil
+        }
+        return disk.notes
+    }
+}
+
+extension [NotebookDevice] {
+    /// Repairs the network and syncs until no device has anything left to send.
+    ///
+    /// - Parameter roundsMax: Rounds of all devices, a minute apart, after which they have failed to come to rest.
+    func settle(_ clock: TestClock, roundsMax: Int) async throws {
+        for device in self { device.weather.become(0) }
+        for _ in 0..<roundsMax {
+            clock.advance(by: .seconds(60))
+            // A device that had nothing to send before a round in which all fetched has everything.
+            var isQuiet = true
+            for device in self {
+                isQuiet = await device.app.syncEngine.state.pendingRecordZoneChanges.isEmpty && isQuiet
+            }
+            for device in self {
+                do {
+                    try await device.app.syncEngine.sendChanges()
+                    try await device.app.syncEngine.fetchChanges()
+                } catch {
+                    isQuiet = false
+                }
+            }
+            if isQuiet { return }
+        }
+        Issue.record("the devices do not come to rest")
+    }
+}
+
+extension CKDatabase {
+    /// Returns the notes that the cloud holds.
+    func heldNotes() async throws -> [String: Notebook.Note] {
+        var held: [String: Notebook.Note] = [:]
+        var token: CKServerChangeToken?
+        var moreComing = true
+        while moreComing {
+            let page = try await recordZoneChanges(inZoneWith: Notebook.zone.zoneID, since: token)
+            for (id, result) in page.modificationResultsByID {
+                let record = try result.get().record
+                held[id.recordName] = Notebook.Note(
+                    text: record["text"] as? String ?? "", edit: record["edit"] as? Int ?? -1)
+            }
+            token = page.changeToken
+            moreComing = page.moreComing
+        }
+        return held
+    }
+}
