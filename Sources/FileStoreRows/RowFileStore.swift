@@ -35,13 +35,13 @@ package struct RowFileStore: FileStore {
 
     /// Returns the length of a draft in bytes; nil if there is none.
     package func draftLength(of id: FileID) async throws -> Int64? {
-        try await read(id, "look at a file") { try await $0.fileRow(.draft, id)?.length }
+        try await read(id, action: "look at a file") { try await $0.fileRow(.draft, id)?.length }
     }
 
     /// Appends bytes to a draft, which is created at offset 0; durable on return.
     package func append(_ bytes: [UInt8], to id: FileID, at offset: Int64) async throws {
         let now = now()
-        try await write(id, "append to a file") { transaction in
+        try await write(id, action: "append to a file") { transaction in
             let held = try await transaction.fileRow(.draft, id)
             guard held?.length ?? 0 == offset else { throw FileStoreError(.wrongOffset, "append to a file") }
             var row: FileRow
@@ -75,7 +75,7 @@ package struct RowFileStore: FileStore {
 
     /// Returns up to `count` bytes of a draft from an offset on.
     package func readDraft(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await read(id, "read a file") { try await $0.fileBytes(.draft, id, at: offset, count: count) }
+        try await read(id, action: "read a file") { try await $0.fileBytes(.draft, id, at: offset, count: count) }
     }
 
     /// Does nothing: what was appended is durable.
@@ -84,7 +84,7 @@ package struct RowFileStore: FileStore {
     /// Turns a draft into a file, durable on return.
     package func seal(_ id: FileID) async throws {
         let now = now()
-        try await write(id, "seal a file") { transaction in
+        try await write(id, action: "seal a file") { transaction in
             guard try await transaction.fileRow(.file, id) == nil else { return }
             var row = try await transaction.fileRow(.draft, id) ?? FileRow(generation: 0)
             row.modified = now
@@ -95,19 +95,19 @@ package struct RowFileStore: FileStore {
 
     /// Returns the length of a file in bytes; nil if there is none.
     package func length(of id: FileID) async throws -> Int64? {
-        try await read(id, "look at a file") { try await $0.fileRow(.file, id)?.length }
+        try await read(id, action: "look at a file") { try await $0.fileRow(.file, id)?.length }
     }
 
     /// Returns up to `count` bytes of a file from an offset on.
     ///
     /// - Throws: `damaged` if a checksum does not hold, or bytes are missing.
     package func read(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
-        try await read(id, "read a file") { try await $0.fileBytes(.file, id, at: offset, count: count) }
+        try await read(id, action: "read a file") { try await $0.fileBytes(.file, id, at: offset, count: count) }
     }
 
     /// Deletes a file or draft; one that does not exist is no error.
     package func delete(_ id: FileID) async throws {
-        try await write(id, "delete a file") { transaction in
+        try await write(id, action: "delete a file") { transaction in
             transaction.clear(FileRowKey.row(.file, id))
             transaction.clear(FileRowKey.row(.draft, id))
             transaction.clear(FileRowKey.chunks(id))
@@ -153,13 +153,13 @@ package struct RowFileStore: FileStore {
 
 extension RowFileStore {
     private func read<Value: Sendable>(
-        _ id: FileID, _ action: String, _ body: @Sendable (inout ReadTransaction) async throws -> Value
+        _ id: FileID, action: String, _ body: @Sendable (inout ReadTransaction) async throws -> Value
     ) async throws -> Value {
         try await explaining(action) { try await store.read(Self.partition(ofFolder: id.folder), body) }
     }
 
     private func write(
-        _ id: FileID, _ action: String, _ body: @Sendable (inout WriteTransaction) async throws -> Void
+        _ id: FileID, action: String, _ body: @Sendable (inout WriteTransaction) async throws -> Void
     ) async throws {
         try await explaining(action) { try await store.write(Self.partition(ofFolder: id.folder), body) }
     }

@@ -83,7 +83,7 @@ package final class S3FileStore: FileStore {
     ///   - settings: The service and the keys.
     ///   - connection: What the store needs of the world.
     ///   - sizes: The bytes of files as the store moves them.
-    package init(_ place: S3Place, _ settings: S3Settings, _ connection: Connection, sizes: Sizes = Sizes()) {
+    package init(_ place: S3Place, settings: S3Settings, connection: Connection, sizes: Sizes = Sizes()) {
         objects = S3Objects(client: S3Client(place: place, settings: settings, connection: connection))
         self.connection = connection
         self.sizes = sizes
@@ -92,7 +92,7 @@ package final class S3FileStore: FileStore {
     /// Checks that the service is there, accepts the keys, and has the bucket.
     ///
     /// - Throws: `unavailable` with the reason.
-    package func check() async throws { _ = try await objects.list("", limit: 1, "use the object store") }
+    package func check() async throws { _ = try await objects.list("", limit: 1, action: "use the object store") }
 
     // MARK: Drafts
 
@@ -128,7 +128,7 @@ package final class S3FileStore: FileStore {
             let buffered = state.withLock { $0.bufferedBytes } + bytes.count
             if draft.buffer.count >= sizes.segmentBytes || buffered > sizes.bufferBytesMax {
                 // A failure leaves the draft as it was.
-                draft = try await stored(draft, id, "append to a file")
+                draft = try await stored(draft, id, action: "append to a file")
             }
             put(draft, for: id)
         }
@@ -156,7 +156,7 @@ package final class S3FileStore: FileStore {
     package func synchronize(_ id: FileID) async throws {
         try await turns.withLock(id) {
             guard let draft = known(id) else { return }
-            if !draft.buffer.isEmpty { put(try await stored(draft, id, "flush a file"), for: id) }
+            if !draft.buffer.isEmpty { put(try await stored(draft, id, action: "flush a file"), for: id) }
             // The next request may reach another process.
             put(nil, for: id)
         }
@@ -166,23 +166,26 @@ package final class S3FileStore: FileStore {
     package func seal(_ id: FileID) async throws {
         try await turns.withLock(id) {
             let action = "seal a file"
-            guard try await objects.length(S3Key.file(id), action) == nil else { return }
+            guard try await objects.length(S3Key.file(id), action: action) == nil else { return }
             var draft = known(id) ?? S3Draft()
-            let storedLength = draft.storedLength
-            draft.segments = try await segments(id)
-            guard draft.storedLength == storedLength || draft.buffer.isEmpty else {
-                throw FileStoreError(.wrongOffset, action)
+            // What is in memory from its first byte on needs no objects, and those of another node hold the same bytes.
+            if draft.buffer.isEmpty || !draft.segments.isEmpty {
+                let storedLength = draft.storedLength
+                draft.segments = try await segments(id)
+                guard draft.storedLength == storedLength || draft.buffer.isEmpty else {
+                    throw FileStoreError(.wrongOffset, action)
+                }
             }
             if draft.length <= Int64(sizes.segmentBytes) {
                 let whole = try await bytes(of: draft, id, from: 0, to: draft.length)
-                try await objects.put(S3Key.file(id), whole, action)
+                try await objects.put(S3Key.file(id), whole, action: action)
             } else {
-                try await join(draft, id, action)
+                try await join(draft, id, action: action)
             }
             put(nil, for: id)
             // The sweep of drafts finds those that are left.
             for segment in draft.segments {
-                try? await objects.delete(S3Key.segment(id, at: segment.offset), action)
+                try? await objects.delete(S3Key.segment(id, at: segment.offset), action: action)
             }
         }
     }
@@ -191,12 +194,13 @@ package final class S3FileStore: FileStore {
 
     /// Returns the length of a file in bytes; nil if there is none.
     package func length(of id: FileID) async throws -> Int64? {
-        try await objects.length(S3Key.file(id), "look at a file")
+        try await objects.length(S3Key.file(id), action: "look at a file")
     }
 
     /// Returns up to `count` bytes of a file from an offset on.
     package func read(_ id: FileID, at offset: Int64, count: Int) async throws -> [UInt8] {
-        guard let bytes = try await objects.bytes(S3Key.file(id), at: offset, count: count, "read a file") else {
+        guard let bytes = try await objects.bytes(S3Key.file(id), at: offset, count: count, action: "read a file")
+        else {
             throw FileStoreError(.missing, "read a file")
         }
         return bytes
@@ -207,19 +211,19 @@ package final class S3FileStore: FileStore {
         try await turns.withLock(id) {
             let action = "delete a file"
             put(nil, for: id)
-            try await objects.delete(S3Key.file(id), action)
-            for object in try await objects.list(S3Key.draft(id), action) {
-                try await objects.delete(object.key, action)
+            try await objects.delete(S3Key.file(id), action: action)
+            for object in try await objects.list(S3Key.draft(id), action: action) {
+                try await objects.delete(object.key, action: action)
             }
-            for upload in try await objects.uploads(S3Key.file(id), action) where upload.key == S3Key.file(id) {
-                try await objects.abort(upload.id, upload.key, action)
+            for upload in try await objects.uploads(S3Key.file(id), action: action) where upload.key == S3Key.file(id) {
+                try await objects.abort(upload.id, upload.key, action: action)
             }
         }
     }
 
     /// Returns the files of one of the 256 folders.
     package func files(inFolder folder: UInt8) async throws -> [FileEntry] {
-        try await objects.list(S3Key.folder(folder), "list a folder").compactMap { object in
+        try await objects.list(S3Key.folder(folder), action: "list a folder").compactMap { object in
             S3Key.fileID(object.key).map { FileEntry(id: $0, length: object.length, modified: object.modified) }
         }
     }
@@ -229,20 +233,22 @@ package final class S3FileStore: FileStore {
         let action = "list drafts"
         forgetIdle()
         var segments: [FileID: [(segment: S3Draft.Segment, modified: Int64)]] = [:]
-        for object in try await objects.list(S3Key.drafts, action) {
+        for object in try await objects.list(S3Key.drafts, action: action) {
             guard let (id, offset) = S3Key.segment(object.key) else { continue }
             let segment = S3Draft.Segment(offset: offset, length: object.length)
             segments[id, default: []].append((segment, object.modified))
         }
-        let uploads = try await objects.uploads(S3Key.files, action)
+        let uploads = try await objects.uploads(S3Key.files, action: action)
         var found: [FileEntry] = []
         for id in Set(segments.keys).union(uploads.compactMap { S3Key.fileID($0.key) }) {
             let own = segments[id] ?? []
             let begun = uploads.filter { S3Key.fileID($0.key) == id }
             // Of a sealed file only what is left of its draft goes: a caller would delete the file with it.
-            if try await objects.length(S3Key.file(id), action) != nil {
-                for (segment, _) in own { try await objects.delete(S3Key.segment(id, at: segment.offset), action) }
-                for upload in begun { try await objects.abort(upload.id, upload.key, action) }
+            if try await objects.length(S3Key.file(id), action: action) != nil {
+                for (segment, _) in own {
+                    try await objects.delete(S3Key.segment(id, at: segment.offset), action: action)
+                }
+                for upload in begun { try await objects.abort(upload.id, upload.key, action: action) }
                 continue
             }
             found.append(
@@ -272,14 +278,14 @@ extension S3FileStore {
     /// Returns the segments of a draft as the service has them.
     private func segments(_ id: FileID) async throws -> [S3Draft.Segment] {
         let action = "look at a file"
-        let listed = try await objects.list(S3Key.draft(id), action).compactMap { object in
+        let listed = try await objects.list(S3Key.draft(id), action: action).compactMap { object in
             S3Key.segment(object.key).map { S3Draft.Segment(offset: $0.offset, length: object.length) }
         }
         var chain = S3Draft.chain(listed)
         // Some services list an object a moment after it was put.
         while true {
             let end = chain.last?.end ?? 0
-            guard let length = try await objects.length(S3Key.segment(id, at: end), action), length > 0 else {
+            guard let length = try await objects.length(S3Key.segment(id, at: end), action: action), length > 0 else {
                 return chain
             }
             chain.append(S3Draft.Segment(offset: end, length: length))
@@ -287,12 +293,12 @@ extension S3FileStore {
     }
 
     /// Stores the bytes of a draft that are in memory.
-    private func stored(_ draft: S3Draft, _ id: FileID, _ action: String) async throws -> S3Draft {
+    private func stored(_ draft: S3Draft, _ id: FileID, action: String) async throws -> S3Draft {
         var draft = draft
         let segment = S3Draft.Segment(offset: draft.storedLength, length: Int64(draft.buffer.count))
         let (objects, bytes) = (objects, draft.buffer)
         // Also when the request was cancelled: the client goes on from what is stored.
-        try await Task { try await objects.put(S3Key.segment(id, at: segment.offset), bytes, action) }.value
+        try await Task { try await objects.put(S3Key.segment(id, at: segment.offset), bytes, action: action) }.value
         draft.segments.append(segment)
         draft.buffer = []
         return draft
@@ -306,7 +312,7 @@ extension S3FileStore {
             let first = max(start, segment.offset)
             let count = Int(min(end, segment.end) - first)
             let bytes = try await objects.bytes(
-                S3Key.segment(id, at: segment.offset), at: first - segment.offset, count: count, "read a file")
+                S3Key.segment(id, at: segment.offset), at: first - segment.offset, count: count, action: "read a file")
             guard let bytes, bytes.count == count else { throw FileStoreError(.damaged, "read a file") }
             found += bytes
         }
@@ -318,20 +324,20 @@ extension S3FileStore {
     }
 
     /// Makes the file of the segments and the buffer of a draft.
-    private func join(_ draft: S3Draft, _ id: FileID, _ action: String) async throws {
+    private func join(_ draft: S3Draft, _ id: FileID, action: String) async throws {
         let key = S3Key.file(id)
-        let upload = try await objects.begin(key, action)
+        let upload = try await objects.begin(key, action: action)
         do {
             var tags: [String] = []
             var pending: [UInt8] = []
             func send() async throws {
-                tags.append(try await objects.part(tags.count + 1, of: upload, key, pending, action))
+                tags.append(try await objects.part(tags.count + 1, of: upload, key, pending, action: action))
                 pending = []
             }
             for segment in draft.segments {
                 if pending.isEmpty, segment.length >= Int64(sizes.partBytesMin) {
                     let source = S3Key.segment(id, at: segment.offset)
-                    tags.append(try await objects.copy(source, as: tags.count + 1, of: upload, key, action))
+                    tags.append(try await objects.copy(source, as: tags.count + 1, of: upload, key, action: action))
                     continue
                 }
                 pending += try await bytes(of: draft, id, from: segment.offset, to: segment.end)
@@ -339,15 +345,15 @@ extension S3FileStore {
             }
             pending += draft.buffer
             if !pending.isEmpty { try await send() }
-            let isCompleted = try await objects.complete(upload, key, tags: tags, action)
+            let isCompleted = try await objects.complete(upload, key, tags: tags, action: action)
             // Read back: what a service puts together wrongly must not be acknowledged.
-            guard try await objects.length(key, action) == draft.length else {
+            guard try await objects.length(key, action: action) == draft.length else {
                 throw FileStoreError(
                     isCompleted ? .damaged : .unavailable, action,
                     detail: "the object store did not put the parts together; try again")
             }
         } catch {
-            try? await objects.abort(upload, key, action)
+            try? await objects.abort(upload, key, action: action)
             throw error
         }
     }

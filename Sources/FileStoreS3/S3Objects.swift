@@ -26,26 +26,26 @@ struct S3Objects: Sendable {
 
     // MARK: Objects
 
-    func put(_ key: String, _ bytes: [UInt8], _ action: String) async throws {
+    func put(_ key: String, _ bytes: [UInt8], action: String) async throws {
         _ = try await client.answer(
             to: S3Client.Request(method: "PUT", key: key, headers: Self.plain, body: bytes, action: action),
             accepted: [200, 201, 204])
     }
 
     /// Returns the length of an object; nil if there is none.
-    func length(_ key: String, _ action: String) async throws -> Int64? {
+    func length(_ key: String, action: String) async throws -> Int64? {
         let answer = try await client.answer(
             to: S3Client.Request(method: "HEAD", key: key, action: action), accepted: [200, 404])
         if answer.status == 404 { return nil }
         guard let length = answer.headers["content-length"].flatMap({ Int64($0) }) else {
-            throw Self.unreadable(action)
+            throw Self.unreadable(action: action)
         }
         return length
     }
 
     /// Returns up to `count` bytes of an object; nil if there is none.
-    func bytes(_ key: String, at offset: Int64, count: Int, _ action: String) async throws -> [UInt8]? {
-        guard offset >= 0, count > 0 else { return try await length(key, action) == nil ? nil : [] }
+    func bytes(_ key: String, at offset: Int64, count: Int, action: String) async throws -> [UInt8]? {
+        guard offset >= 0, count > 0 else { return try await length(key, action: action) == nil ? nil : [] }
         let last = offset + Int64(count) - 1
         var request = S3Client.Request(method: "GET", key: key, action: action)
         request.headers = ["range": "bytes=\(offset)-\(last)"]
@@ -55,7 +55,7 @@ struct S3Objects: Sendable {
         switch answer.status {
         case 206:
             guard answer.headers["content-range"]?.hasPrefix("bytes \(offset)-") ?? false, answer.body.count <= count
-            else { throw Self.unreadable(action) }
+            else { throw Self.unreadable(action: action) }
             return answer.body
         case 200: return Array(answer.body.dropFirst(Int(clamping: offset)).prefix(count))
         case 416: return []
@@ -68,7 +68,7 @@ struct S3Objects: Sendable {
     }
 
     /// Deletes an object; one that does not exist is no error.
-    func delete(_ key: String, _ action: String) async throws {
+    func delete(_ key: String, action: String) async throws {
         _ = try await client.answer(
             to: S3Client.Request(method: "DELETE", key: key, action: action), accepted: [200, 202, 204, 404])
     }
@@ -76,7 +76,7 @@ struct S3Objects: Sendable {
     // MARK: Lists
 
     /// Returns all objects whose keys begin with a text, at most `limit`.
-    func list(_ prefix: String, limit: Int = .max, _ action: String) async throws -> [Listed] {
+    func list(_ prefix: String, limit: Int = .max, action: String) async throws -> [Listed] {
         var found: [Listed] = []
         var token: String?
         repeat {
@@ -90,7 +90,7 @@ struct S3Objects: Sendable {
                 guard let key = content.text("Key"), key.hasPrefix(client.place.prefix),
                     let length = content.text("Size").flatMap({ Int64($0) }),
                     let modified = content.text("LastModified").flatMap({ S3Time($0) })
-                else { throw Self.unreadable(action) }
+                else { throw Self.unreadable(action: action) }
                 found.append(
                     Listed(
                         key: String(key.dropFirst(client.place.prefix.count)), length: length,
@@ -102,7 +102,7 @@ struct S3Objects: Sendable {
     }
 
     /// Returns the uploads in parts to keys that begin with a text.
-    func uploads(_ prefix: String, _ action: String) async throws -> [Upload] {
+    func uploads(_ prefix: String, action: String) async throws -> [Upload] {
         var found: [Upload] = []
         var marks: [(String, String)] = []
         while true {
@@ -114,7 +114,7 @@ struct S3Objects: Sendable {
                 guard let key = upload.text("Key"), key.hasPrefix(client.place.prefix),
                     let id = upload.text("UploadId"),
                     let begun = upload.text("Initiated").flatMap({ S3Time($0) })
-                else { throw Self.unreadable(action) }
+                else { throw Self.unreadable(action: action) }
                 found.append(
                     Upload(
                         key: String(key.dropFirst(client.place.prefix.count)), id: id, begun: begun.milliseconds))
@@ -129,28 +129,28 @@ struct S3Objects: Sendable {
     // MARK: Uploads in parts
 
     /// Begins an upload in parts and returns its id.
-    func begin(_ key: String, _ action: String) async throws -> String {
+    func begin(_ key: String, action: String) async throws -> String {
         let root = try await element(
             S3Client.Request(method: "POST", key: key, query: [("uploads", "")], headers: Self.plain, action: action),
             name: "InitiateMultipartUploadResult")
-        guard let id = root.text("UploadId"), !id.isEmpty else { throw Self.unreadable(action) }
+        guard let id = root.text("UploadId"), !id.isEmpty else { throw Self.unreadable(action: action) }
         return id
     }
 
     /// Sends a part and returns its tag.
-    func part(_ number: Int, of upload: String, _ key: String, _ bytes: [UInt8], _ action: String) async throws
+    func part(_ number: Int, of upload: String, _ key: String, _ bytes: [UInt8], action: String) async throws
         -> String
     {
         let answer = try await client.answer(
             to: S3Client.Request(
                 method: "PUT", key: key, query: Self.part(number, of: upload), body: bytes, action: action),
             accepted: [200])
-        guard let tag = answer.headers["etag"], Self.isTag(tag) else { throw Self.unreadable(action) }
+        guard let tag = answer.headers["etag"], Self.isTag(tag) else { throw Self.unreadable(action: action) }
         return tag
     }
 
     /// Makes an object a part, without moving its bytes through this process, and returns its tag.
-    func copy(_ source: String, as number: Int, of upload: String, _ key: String, _ action: String) async throws
+    func copy(_ source: String, as number: Int, of upload: String, _ key: String, action: String) async throws
         -> String
     {
         let path = "/" + client.place.bucket + "/" + client.place.prefix + source
@@ -159,14 +159,14 @@ struct S3Objects: Sendable {
                 method: "PUT", key: key, query: Self.part(number, of: upload),
                 headers: ["x-amz-copy-source": SignatureV4.encoded(path, keepsSlashes: true)],
                 timeLimit: .seconds(300), action: action), name: "CopyPartResult")
-        guard let tag = root.text("ETag"), Self.isTag(tag) else { throw Self.unreadable(action) }
+        guard let tag = root.text("ETag"), Self.isTag(tag) else { throw Self.unreadable(action: action) }
         return tag
     }
 
     /// Makes an object of the parts of an upload.
     ///
     /// - Returns: false: there is no such upload; perhaps it was completed, and the answer was lost.
-    func complete(_ upload: String, _ key: String, tags: [String], _ action: String) async throws -> Bool {
+    func complete(_ upload: String, _ key: String, tags: [String], action: String) async throws -> Bool {
         let parts = tags.enumerated().map {
             "<Part><PartNumber>\($0.offset + 1)</PartNumber><ETag>\($0.element)</ETag></Part>"
         }
@@ -184,7 +184,7 @@ struct S3Objects: Sendable {
     }
 
     /// Gives up an upload in parts; one that does not exist is no error.
-    func abort(_ upload: String, _ key: String, _ action: String) async throws {
+    func abort(_ upload: String, _ key: String, action: String) async throws {
         _ = try await client.answer(
             to: S3Client.Request(method: "DELETE", key: key, query: [("uploadId", upload)], action: action),
             accepted: [200, 204, 404])
@@ -198,7 +198,7 @@ struct S3Objects: Sendable {
         let answer = try await client.answer(to: request, accepted: [200])
         guard let root = XMLElement.read(answer.body), root.name == name else {
             throw S3Refusal(answer).code.isEmpty
-                ? Self.unreadable(request.action) : S3Refusal(answer).error(request.action)
+                ? Self.unreadable(action: request.action) : S3Refusal(answer).error(request.action)
         }
         return root
     }
@@ -208,7 +208,7 @@ struct S3Objects: Sendable {
             && tag.utf8.allSatisfy { $0 > 32 && $0 < 127 && !"<>&'".utf8.contains($0) }
     }
 
-    private static func unreadable(_ action: String) -> FileStoreError {
+    private static func unreadable(action: String) -> FileStoreError {
         FileStoreError(
             .unavailable, action, detail: "the object store's answer has not the form expected; check the endpoint")
     }

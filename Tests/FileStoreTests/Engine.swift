@@ -76,8 +76,10 @@ extension ObjectService {
         (sizes.segmentBytes, sizes.partBytesMin) = (8, 5)
         return S3FileStore(
             try! S3Place("s3://files/some/where"),  // A place that is one.
-            try! S3Settings(endpoint: "http://127.0.0.1:1", region: nil, accessKey: "A", secretKey: "hidden"),
-            S3FileStore.Connection(now: { clock.now }, sleep: { _ in }, random: { 0 }) { try await self.send($0) },
+            settings: try! S3Settings(endpoint: "http://127.0.0.1:1", region: nil, accessKey: "A", secretKey: "hidden"),
+            connection: S3FileStore.Connection(now: { clock.now }, sleep: { _ in }, random: { 0 }) {
+                try await self.send($0)
+            },
             sizes: sizes)
     }
 }
@@ -89,8 +91,8 @@ extension ObjectServer {
     func store(prefix: String, secretKey: String = ObjectServer.secretKey) throws -> S3FileStore {
         S3FileStore(
             try S3Place("s3://\(Self.bucket)/\(prefix)"),
-            try S3Settings(endpoint: endpoint, region: nil, accessKey: Self.accessKey, secretKey: secretKey),
-            S3FileStore.Connection(
+            settings: try S3Settings(endpoint: endpoint, region: nil, accessKey: Self.accessKey, secretKey: secretKey),
+            connection: S3FileStore.Connection(
                 now: { Int64(Date().timeIntervalSince1970 * 1000) }, send: { try await Self.client.send($0) }))
     }
 }

@@ -52,7 +52,7 @@ struct S3FileStoreTests {
                 let second = service.store(clock)
                 let length = try await second.length(of: id(1))
                 #expect(length == nil || length == 60, "request \(dying)")
-                try await upload(to: second)
+                if length == nil { try await upload(to: second) }
                 #expect(try await second.read(id(1), at: 0, count: 99) == Self.content, "request \(dying)")
                 // The sweep sees no draft of a sealed file, and removes what was left of it.
                 #expect(try await second.drafts() == [], "request \(dying)")
@@ -70,7 +70,7 @@ struct S3FileStoreTests {
         for fault in [.refused(503, "SlowDown"), .refused(500, "InternalError"), .lostBefore, .lostAfter]
             as [ObjectService.Fault]
         {
-            let service = ObjectService(now: { clock.now }) { number, _ in number % 3 == 0 ? nil : fault }
+            let service = ObjectService(now: { clock.now }, fault: { number, _ in number % 3 == 0 ? nil : fault })
             let store = service.store(clock)
             try await upload(to: store)
             #expect(try await store.read(id(1), at: 0, count: 99) == Self.content, "\(fault)")
@@ -82,11 +82,10 @@ struct S3FileStoreTests {
     @Test func `pauses between attempts grow, and there are five of them`() async throws {
         let pauses = Mutex<[Duration]>([])
         let store = S3FileStore(
-            try S3Place("s3://files"), try settings(),
-            S3FileStore.Connection(now: { 0 }, sleep: { pause in pauses.withLock { $0.append(pause) } }, random: { 50 })
-            { _ in
-                throw HTTPClient.Failure(.unreachable, reason: "Connection refused")
-            })
+            try S3Place("s3://files"), settings: try settings(),
+            connection: S3FileStore.Connection(
+                now: { 0 }, sleep: { pause in pauses.withLock { $0.append(pause) } }, random: { 50 },
+                send: { _ in throw HTTPClient.Failure(.unreachable, reason: "Connection refused") }))
         do {
             try await store.check()
             Issue.record("no error")
@@ -106,7 +105,7 @@ struct S3FileStoreTests {
         _ status: Int, _ word: String, _ code: FileStoreError.Code, _ hint: String
     ) async throws {
         let clock = Clock()
-        let service = ObjectService(now: { clock.now }) { _, _ in .refused(status, word) }
+        let service = ObjectService(now: { clock.now }, fault: { _, _ in .refused(status, word) })
         let store = service.store(clock)
         do {
             try await store.check()
@@ -139,7 +138,7 @@ struct S3FileStoreTests {
         let store = service.store(clock)
         try await upload(to: store)
         let bytesRead = service.log.filter { $0.hasPrefix("GET some/where/drafts") }
-        #expect(bytesRead.count == 1, "only the small object is read: \(service.log)")
+        #expect(bytesRead.count == 2, "only the small object and the next are read: \(service.log)")
         let before = service.requestCount
         try await store.append([1, 2], to: id(2), at: 0)
         try await store.seal(id(2))
@@ -166,10 +165,10 @@ struct S3FileStoreTests {
             "<ListBucketResult><Contents></Contents></ListBucketResult>",
         ] {
             let store = S3FileStore(
-                try S3Place("s3://files"), try settings(),
-                S3FileStore.Connection(now: { 0 }, sleep: { _ in }) { _ in
-                    HTTPClient.Answer(status: 200, headers: [:], body: Array(body.utf8))
-                })
+                try S3Place("s3://files"), settings: try settings(),
+                connection: S3FileStore.Connection(
+                    now: { 0 }, sleep: { _ in },
+                    send: { _ in HTTPClient.Answer(status: 200, headers: [:], body: Array(body.utf8)) }))
             await expect(.unavailable) { _ = try await store.files(inFolder: 1) }
         }
     }
@@ -225,10 +224,10 @@ extension ObjectService {
         let count = RequestCount()
         return S3FileStore(
             try! S3Place("s3://files/some/where"),  // A place that is one.
-            try! S3Settings(endpoint: "http://127.0.0.1:1", region: nil, accessKey: "A", secretKey: "hidden"),
-            S3FileStore.Connection(now: { clock.now }, sleep: { _ in }, random: { 0 }) { request in
-                try await send(count.next(), request)
-            }, sizes: sizes)
+            settings: try! S3Settings(endpoint: "http://127.0.0.1:1", region: nil, accessKey: "A", secretKey: "hidden"),
+            connection: S3FileStore.Connection(
+                now: { clock.now }, sleep: { _ in }, random: { 0 }, send: { try await send(count.next(), $0) }),
+            sizes: sizes)
     }
 }
 

@@ -3,7 +3,7 @@ import Testing
 @testable import FileStoreS3
 
 /// The examples of AWS's page "Authenticating Requests: Using the Authorization Header", and one that another program signed.
-@Suite("Signatures of requests") struct SignatureTests {
+@Suite("Signatures of requests", .timeLimit(.minutes(20))) struct SignatureTests {
     private static let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     private static let time = S3Time(milliseconds: 1_369_353_600_000)
 

@@ -128,7 +128,7 @@ struct FilesOfNodesTests {
                 "# The object store of a test.", "endpoint = \(objects.endpoint)",
                 "access_key = \(ObjectServer.accessKey)", "secret_key = \(ObjectServer.secretKey)",
             ]
-            FileManager.default.createFile(
+            _ = FileManager.default.createFile(
                 atPath: settings, contents: Data(lines.joined(separator: "\n").utf8),
                 attributes: [.posixPermissions: 0o600])
             let place = "s3://\(ObjectServer.bucket)/\(UUID().uuidString)"

@@ -156,18 +156,18 @@ struct DataFolder {
 
     /// Opens the folder at `path` with its store.
     static func with<Value>(
-        path: String, store: StoreLocation = .folder, files: FilesOptions = FilesOptions(), serves: Bool = false,
+        path: String, store: StoreLocation = .folder, files: FilesOptions? = nil, serves: Bool = false,
         adoptsCopy: Bool = false, _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
         let path = URL(fileURLWithPath: path).path
         var folder =
             switch store {
-            case .folder where try files.place() != nil:
+            case .folder where try files?.place() != nil:
                 throw CommandFailure(
                     "--assets goes with a store in a database: a backup of the data folder holds its files")
             case .folder: try DataFolder(path, serves: serves, adoptsCopy: adoptsCopy)
             case .postgres(let configuration):
-                try await DataFolder(path, in: configuration, serves: serves, files: files)
+                try await DataFolder(path, in: configuration, serves: serves, files: files ?? FilesOptions())
             }
         do {
             if folder.renewal != nil { try await folder.continueFromEarlierState(restoredTo: 0) }

@@ -67,7 +67,8 @@ enum FilesPlace: Hashable {
                 authoritiesFile: HTTPClient.namedAuthoritiesFile, requestsPerOriginMax: Self.requestsMax)
             do {
                 let files = S3FileStore(
-                    place, try settings.checked(), S3FileStore.Connection(now: now) { try await client.send($0) })
+                    place, settings: try settings.checked(),
+                    connection: S3FileStore.Connection(now: now) { try await client.send($0) })
                 try await files.check()
                 return files
             } catch let error as FileStoreError {
