@@ -93,6 +93,10 @@ let package = Package(
         .target(name: "CPageContent"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
+        .target(name: "FileStoreRows", dependencies: ["FileStore", "OrderedStore"], swiftSettings: strict),
+        .target(
+            name: "FileStoreS3", dependencies: ["AsyncLocks", "FileStore", "HTTPTransfer", crypto],
+            swiftSettings: strict),
 
         // Layer 1: values and their validation.
         .target(name: "CloudKitModel", dependencies: ["JSONBytes", "TextEncodings"], swiftSettings: strict),
@@ -189,8 +193,9 @@ let package = Package(
                 "CloudKitSchema",
                 "CloudKitServer", "CloudKitHTTP",
                 "CloudKitDevice", "CloudKitUI",
-                "OrderedStore", "OrderedStorePostgres", "OrderedStoreSQLite", "FileStore", "HTTPTransfer",
-                "IdentityDirectory", "WebPush", "Console", "CommandSettings", "CBuildInfo",
+                "OrderedStore", "OrderedStorePostgres", "OrderedStoreSQLite", "FileStore", "FileStoreRows",
+                "FileStoreS3",
+                "HTTPTransfer", "IdentityDirectory", "WebPush", "Console", "CommandSettings", "CBuildInfo",
                 hummingbird, hummingbirdCore,
                 hummingbirdTLS,
                 nioCore, nioSSL, crypto, cryptoExtras,
@@ -277,7 +282,18 @@ let package = Package(
             name: "CloudBackupTests",
             dependencies: ["CloudBackup", "SeededChance", "OrderedStore", "OrderedStoreSQLite", "FileStore"],
             swiftSettings: callerIsolated),
-        .testTarget(name: "FileStoreTests", dependencies: ["FileStore", "SeededChance"], swiftSettings: strict),
+        // A server with the interface of S3: OpenStack Swift, in a folder of its own; and one in memory with faults.
+        .target(
+            name: "ObjectServer", dependencies: ["FileStoreS3", "HTTPTransfer"], path: "Tests/ObjectServer",
+            swiftSettings: strict),
+        .testTarget(
+            name: "FileStoreTests",
+            dependencies: [
+                "SeededChance", "FileStore", "FileStoreRows", "FileStoreS3", "HTTPTransfer", "ObjectServer",
+                "OrderedStore",
+                "OrderedStorePostgres", "OrderedStoreSQLite", "PostgresServer",
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "CloudKitModelTests", dependencies: ["SeededChance", "CloudKitModel", "JSONBytes"],
             swiftSettings: strict),
@@ -431,7 +447,7 @@ let package = Package(
         .testTarget(
             name: "WelkinTests",
             dependencies: [
-                "PostgresServer",
+                "ObjectServer", "PostgresServer",
                 "CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitClient", "CloudKitDevice",
                 "CloudKitHTTP",
                 "CloudKitLogs", "HTTPTransfer", logging, "welkin", "cktool",

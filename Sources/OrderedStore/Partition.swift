@@ -14,6 +14,14 @@ package struct Partition: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension Partition {
+    /// The beginning of the names of partitions with values of hundreds of kilobytes: the bytes of files.
+    package static let largeValuesPrefix = "files/"
+
+    /// Whether values may be so large that those who read a whole partition read few at once.
+    package var hasLargeValues: Bool { name.hasPrefix(Self.largeValuesPrefix) }
+}
+
+extension Partition {
     // By bytes, as every engine on disk compares names; String's own equality would make one of two spellings.
     /// Returns a Boolean value that indicates whether two values are equal.
     package static func == (left: Self, right: Self) -> Bool {

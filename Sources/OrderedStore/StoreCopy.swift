@@ -17,17 +17,28 @@ package struct StoreCopy: Sendable {
 
     private let source: any PersistentStore
     private let target: any PersistentStore
+    /// The beginning of the names of partitions that are not copied; nil: all are.
+    private let omittedPrefix: String?
 
     /// The partition of the target that says which store it is a copy of, until the copy is complete.
     private static let partition = Partition("store copy")
     private static let sourceKey: Bytes = [0x60]
     private static let pageEntries = 500
     private static let pageBytesMax = 8 << 20
+    private static let pageLargeEntries = 16
 
     /// Creates a copy from one store to another.
-    package init(from source: any PersistentStore, to target: any PersistentStore) {
+    ///
+    /// - Parameters:
+    ///   - source: The store to copy.
+    ///   - target: The store to fill.
+    ///   - omittedPrefix: The beginning of the names of partitions that are not copied; nil: all are.
+    package init(
+        from source: any PersistentStore, to target: any PersistentStore, without omittedPrefix: String? = nil
+    ) {
         self.source = source
         self.target = target
+        self.omittedPrefix = omittedPrefix
     }
 
     /// Copies what differs.
@@ -39,7 +50,7 @@ package struct StoreCopy: Sendable {
         var summary = Summary()
         for name in try await source.partitionNames() {
             let partition = Partition(name)
-            if partition == Self.partition { continue }
+            if partition == Self.partition || omittedPrefix.map({ name.hasPrefix($0) }) ?? false { continue }
             try await copy(partition, &summary)
             progress(summary)
         }
@@ -118,14 +129,15 @@ package struct StoreCopy: Sendable {
         of partition: Partition, from lower: Bytes, in store: any PersistentStore
     ) async throws -> (entries: [Entry], next: Bytes?) {
         let range = KeyRange(lower: lower, upper: end)
-        var entries = try await store.read(partition) { try await $0.scan(range, limit: pageEntries) }
+        let count = partition.hasLargeValues ? pageLargeEntries : pageEntries
+        var entries = try await store.read(partition) { try await $0.scan(range, limit: count) }
         var bytes = 0
         // A page of large values is cut, so that a transaction of the target stays small.
         let kept = entries.prefix { entry in
             defer { bytes += entry.value.count }
             return bytes < pageBytesMax
         }.count
-        let isLast = kept == entries.count && entries.count < pageEntries
+        let isLast = kept == entries.count && entries.count < count
         entries.removeSubrange(kept...)
         return (entries, isLast ? nil : entries.last.map { $0.key + [0] })
     }

@@ -6,7 +6,7 @@ extension RequestFailure {
     ///
     /// - Returns: nil for an error that is not a store's, or that only the operator can repair; a damaged value is named as such.
     package init?(storage error: any Error) {
-        if let error = error as? StorageError, error.code == .damagedValue {
+        if (error as? StorageError)?.code == .damagedValue || (error as? FilesError)?.code == .damaged {
             self = .dataDamaged
             return
         }
@@ -32,7 +32,7 @@ extension RequestFailure {
         switch code {
         case .wrongOffset: 1
         case .diskFull, .unavailable: 30
-        case .missing: nil
+        case .missing, .damaged: nil
         }
     }
 }

@@ -12,7 +12,9 @@ struct DataFolder {
     let path: String
     let store: any PersistentStore
     /// The bytes of assets.
-    let files: FolderFileStore
+    let files: any FileStore
+    /// The place of the files.
+    let filesPlace: FilesPlace
     let serverEnvironment: ServerEnvironment
     /// Held while the cloud is served; nil for a command.
     let claim: FileClaim?
@@ -50,6 +52,7 @@ struct DataFolder {
             // The store first: a secret without a store is refused.
             store = try SQLiteStore(path: storePath)
             serverEnvironment = ServerEnvironment(secret: try Self.secret(path + "/secret"), now: Self.now)
+            filesPlace = .folder(path + "/assets")
             files = try FolderFileStore(path + "/assets", now: Self.now)
         } catch let error as SecretError {
             throw error
@@ -60,9 +63,9 @@ struct DataFolder {
         }
     }
 
-    /// Opens a folder whose store is in a database. It holds the secret and, unless nodes share another folder of them, the files of assets.
+    /// Opens a folder whose store is in a database. It holds the secret, and the files of assets only where their place is said to be here.
     private init(
-        _ path: String, in configuration: PostgresConfiguration, serves: Bool, assets: String?
+        _ path: String, in configuration: PostgresConfiguration, serves: Bool, files: FilesOptions
     ) async throws {
         self.path = path
         umask(0o077)
@@ -87,7 +90,9 @@ struct DataFolder {
             if renewal != nil { try await store.renewEpoch(from: store.epoch) }
             self.store = store
             serverEnvironment = ServerEnvironment(secret: secret, now: Self.now)
-            files = try FolderFileStore(assets ?? path + "/assets", now: Self.now)
+            filesPlace = try await FilesNote(store: store).place(
+                asked: try files.place(), folder: path + "/assets", notes: serves)
+            self.files = try await filesPlace.open(in: store, settings: try files.settings(), now: Self.now)
         } catch {
             await store.close()
             switch error {
@@ -145,24 +150,24 @@ struct DataFolder {
         _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
         try await with(
-            path: options.data, store: try options.location(), assets: options.assetsFolder(), serves: serves,
+            path: options.data, store: try options.location(), files: options.files, serves: serves,
             adoptsCopy: adoptsCopy, body)
     }
 
     /// Opens the folder at `path` with its store.
     static func with<Value>(
-        path: String, store: StoreLocation = .folder, assets: String? = nil, serves: Bool = false,
+        path: String, store: StoreLocation = .folder, files: FilesOptions? = nil, serves: Bool = false,
         adoptsCopy: Bool = false, _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
         let path = URL(fileURLWithPath: path).path
         var folder =
             switch store {
-            case .folder where assets != nil:
+            case .folder where try files?.place() != nil:
                 throw CommandFailure(
                     "--assets goes with a store in a database: a backup of the data folder holds its files")
             case .folder: try DataFolder(path, serves: serves, adoptsCopy: adoptsCopy)
             case .postgres(let configuration):
-                try await DataFolder(path, in: configuration, serves: serves, assets: assets)
+                try await DataFolder(path, in: configuration, serves: serves, files: files ?? FilesOptions())
             }
         do {
             if folder.renewal != nil { try await folder.continueFromEarlierState(restoredTo: 0) }
@@ -176,7 +181,7 @@ struct DataFolder {
         }
     }
 
-    private static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
+    static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }
 
     private static let storeName = "/welkin.sqlite"
 

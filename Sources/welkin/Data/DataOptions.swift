@@ -25,17 +25,18 @@ struct DataOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "The folder of the files of assets, which several nodes share; assets in the data folder by default. [env: WELKIN_ASSETS]",
-            valueName: "dir"))
+            "The place of the files of assets of a cloud in a database: a folder that nodes share, s3://bucket/prefix, or database, which is the default. [env: WELKIN_ASSETS]",
+            valueName: "place"))
     var assets: String?
+    @Option(
+        name: .long,
+        help: ArgumentHelp(
+            "A file with the settings of the object store: lines of endpoint, region, access_key, secret_key and place, each with = and a value. [env: WELKIN_ASSETS_FILE]",
+            valueName: "file"))
+    var assetsFile: String?
 
-    /// The folder of the files of assets; nil: the one in the data folder.
-    func assetsFolder() -> String? {
-        if let assets { return assets }
-        let variables = ProcessInfo.processInfo.environment
-        if let folder = variables["WELKIN_ASSETS"], !folder.isEmpty { return folder }
-        return SettingsPath.setting("assets", environment: variables)
-    }
+    /// The options for the files of assets.
+    var files: FilesOptions { FilesOptions(assets: assets, file: assetsFile) }
 
     /// The folder that a command works on when it is not told: commands beside a cloud find the same one as `serve`.
     private static let dataDefault: String = {
@@ -111,5 +112,33 @@ enum StoreLocation {
         throw ValidationError(
             "A password among the arguments can be read by every user of this machine. Put the address into a file "
                 + "(--store-file), into WELKIN_STORE, or the password into PGPASSWORD or ~/.pgpass.")
+    }
+}
+
+/// The options for the files of assets, as the command line, the environment and the file of settings give them.
+struct FilesOptions {
+    /// The option `--assets`.
+    var assets: String?
+    /// The option `--assets-file`.
+    var file: String?
+
+    private static func named(_ given: String?, variable: String, setting: String) -> String? {
+        if let given { return given }
+        let variables = ProcessInfo.processInfo.environment
+        if let text = variables[variable], !text.isEmpty { return text }
+        return SettingsPath.setting(setting, environment: variables)
+    }
+
+    /// Returns the settings of the object store.
+    func settings() throws -> ObjectStoreSettings {
+        try ObjectStoreSettings(
+            file: Self.named(file, variable: "WELKIN_ASSETS_FILE", setting: "assets-file"),
+            environment: ProcessInfo.processInfo.environment)
+    }
+
+    /// Returns the place that is asked for; nil: none.
+    func place() throws -> FilesPlace? {
+        let named = Self.named(assets, variable: "WELKIN_ASSETS", setting: "assets")
+        return try (named ?? settings().place).map { try FilesPlace($0) }
     }
 }

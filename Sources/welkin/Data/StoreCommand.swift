@@ -8,7 +8,8 @@ import OrderedStoreSQLite
 /// Works on stores as a whole.
 struct StoreCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "store", abstract: "Move a store to another engine.", subcommands: [CopyStoreCommand.self])
+        commandName: "store", abstract: "Move a store to another engine, or its files to another place.",
+        subcommands: [CopyStoreCommand.self, CopyFilesCommand.self])
 }
 
 struct CopyStoreCommand: AsyncParsableCommand {
@@ -18,8 +19,9 @@ struct CopyStoreCommand: AsyncParsableCommand {
             A store is the data folder of a cloud (its welkin.sqlite), postgres://user@host/database, or @FILE with such an \
             address. The copy writes only what differs: it may run while the cloud is served, be interrupted and be repeated. \
             Then stop the cloud and run it with --final, which compares both stores and gives the copy the epoch of its source: \
-            devices go on with it and fetch nothing again. Serve it with the same data folder, which has the secret and the files \
-            of assets, or a folder with copies of both.
+            devices go on with it and fetch nothing again. Serve it with the same data folder, which has the secret, or a folder with a \
+            copy of it. Files of assets in a database are copied into a database; any others stay where they are, and the command \
+            says how they are copied.
             """)
 
     @Option(help: ArgumentHelp("The store to copy.", valueName: "store")) var from: String
@@ -54,7 +56,10 @@ struct CopyStoreCommand: AsyncParsableCommand {
 
     private func copy(from source: any PersistentStore, to target: any PersistentStore) async throws {
         guard source.storeID != target.storeID else { throw CommandFailure("--from and --to are the same store") }
-        let copy = StoreCopy(from: source, to: target)
+        // A data folder has its files in a folder.
+        let leavesFiles = target is SQLiteStore
+        let copy = StoreCopy(
+            from: source, to: target, without: leavesFiles ? Partition.largeValuesPrefix : nil)
         let summary: StoreCopy.Summary
         do {
             summary = try await copy.run { summary in
@@ -72,6 +77,23 @@ struct CopyStoreCommand: AsyncParsableCommand {
             throw CommandFailure("the store was not copied: \(error)")
         }
         Output.result("complete; digest \(String(summary.digest, radix: 16)), epoch \(String(target.epoch, radix: 16))")
+        if let remark = try await remarkOnFiles(of: source, leavesFiles: leavesFiles) { Output.remark(remark) }
+    }
+
+    /// Returns what is to be done about files that were not copied; nil: nothing.
+    private func remarkOnFiles(of source: any PersistentStore, leavesFiles: Bool) async throws -> String? {
+        if source is SQLiteStore {
+            return
+                "The files of assets are still in \(from)/assets, where the cloud goes on to use them. To move them: welkin store "
+                + "copy-files --data \(from) --to database (or s3://bucket/prefix), with the options of the new store."
+        }
+        let noted = try await FilesNote(store: source).read() ?? "folder"
+        if !leavesFiles {
+            return noted == FilesPlace.database.note ? nil : "The files of assets are still in their place: \(noted)."
+        }
+        return
+            "The files of assets were not copied. Before the cloud is served from \(to): welkin store copy-files --data \(to) --to "
+            + "\(to)/assets, with the options of the old store."
     }
 
     private static let partitionsPerLine = 1000

@@ -21,7 +21,8 @@ struct StartSample: Service {
 
     private func read() async {
         do {
-            let names = try await store.partitionNames().prefix(Self.partitionsMax)
+            let names = try await store.partitionNames().filter { !Partition($0).hasLargeValues }
+                .prefix(Self.partitionsMax)
             _ = try await CheckStore(cloud, isQuick: true) { finding in
                 logger.error(
                     "the store is damaged",

@@ -1,0 +1,75 @@
+import Crypto
+import Foundation
+
+/// Signs requests in the way of AWS's signature version 4, for its service S3.
+struct SignatureV4 {
+    let accessKey: String
+    let secretKey: String
+    let region: String
+
+    private static let algorithm = "AWS4-HMAC-SHA256"
+
+    /// Returns the header `Authorization` of a request.
+    ///
+    /// - Parameters:
+    ///   - method: The HTTP method.
+    ///   - path: The path, not encoded, with its first slash.
+    ///   - query: The parameters, not encoded, in any order.
+    ///   - headers: All that are signed, among them `host` and `x-amz-date`; names in lower case.
+    ///   - payload: The SHA-256 digest of the body, in hexadecimal.
+    ///   - time: The time of the request, the same as in `x-amz-date`.
+    func authorization(
+        method: String, path: String, query: [(String, String)], headers: [String: String], payload: String,
+        time: S3Time
+    ) -> String {
+        let names = headers.keys.sorted()
+        let canonical = [
+            method, Self.encoded(path, keepsSlashes: true), Self.encoded(query),
+            names.map { "\($0):\(Self.trimmed(headers[$0] ?? ""))\n" }.joined(), names.joined(separator: ";"), payload,
+        ].joined(separator: "\n")
+        let scope = "\(time.day)/\(region)/s3/aws4_request"
+        let text = [Self.algorithm, time.stamp, scope, Self.digest(Array(canonical.utf8))].joined(separator: "\n")
+        var key = SymmetricKey(data: Data("AWS4\(secretKey)".utf8))
+        for part in [time.day, region, "s3", "aws4_request"] {
+            key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: key))
+        }
+        let signature = Self.hexadecimal(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
+        return "\(Self.algorithm) Credential=\(accessKey)/\(scope),SignedHeaders=\(names.joined(separator: ";")),"
+            + "Signature=\(signature)"
+    }
+
+    /// Returns the SHA-256 digest of bytes in hexadecimal.
+    static func digest(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+
+    /// Returns a query in its canonical form, which is also the form in which it is sent.
+    static func encoded(_ query: [(String, String)]) -> String {
+        query.map { (encoded($0.0), encoded($0.1)) }
+            .sorted {
+                $0.0 == $1.0
+                    ? $0.1.utf8.lexicographicallyPrecedes($1.1.utf8) : $0.0.utf8.lexicographicallyPrecedes($1.0.utf8)
+            }
+            .map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+    }
+
+    /// Percent-encodes all bytes but letters, digits and `-._~`.
+    static func encoded(_ text: String, keepsSlashes: Bool = false) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var bytes: [UInt8] = []
+        for byte in text.utf8 {
+            let isPlain =
+                (48...57).contains(byte) || (97...122).contains(byte) || (65...90).contains(byte)
+                || "-._~".utf8.contains(byte) || keepsSlashes && byte == UInt8(ascii: "/")
+            bytes += isPlain ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    private static func trimmed(_ value: String) -> String {
+        value.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
+    }
+
+    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
