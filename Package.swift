@@ -154,6 +154,12 @@ let package = Package(
                 "CoreLocation", "FoundationPredicates",
             ], swiftSettings: strict),
 
+        // Layer 4: a person's data as a folder.
+        .target(
+            name: "AccountArchive",
+            dependencies: ["CloudKitClient", "CloudKitDevice", "CloudKitModel", "JSONBytes", crypto],
+            swiftSettings: strict),
+
         // Layer 4: the sharing panel of apps.
         .target(
             name: "CloudKitUI", dependencies: ["AsyncLocks", "CloudKit"], resources: [.embedInCode("Content")],
@@ -189,7 +195,8 @@ let package = Package(
         .executableTarget(
             name: "welkin",
             dependencies: [
-                "CloudBackup", "CloudKit", "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite", "CloudKitModel",
+                "AccountArchive", "CloudBackup", "CloudKit", "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite",
+                "CloudKitModel",
                 "CloudKitSchema",
                 "CloudKitServer", "CloudKitHTTP",
                 "CloudKitDevice", "CloudKitUI",
@@ -412,6 +419,11 @@ let package = Package(
                 "CloudKitModel",
                 "CloudKitServer", "CloudKitTesting", "FileStore", "IdentityDirectory", crypto,
             ], swiftSettings: strict),
+        .testTarget(
+            name: "AccountArchiveTests",
+            dependencies: [
+                "AccountArchive", "CloudKit", "CloudKitModel", "CloudKitSchema", "CloudKitTesting", "CoreLocation",
+            ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),
         // An app on a device, beside the browser of script/check-browser.
@@ -448,8 +460,9 @@ let package = Package(
             name: "WelkinTests",
             dependencies: [
                 "ObjectServer", "PostgresServer",
-                "CloudUnderTest", "FaultyNetwork", "PushReceiver", "CloudKit", "CloudKitClient", "CloudKitDevice",
-                "CloudKitHTTP",
+                "CloudUnderTest", "FaultyNetwork", "FileStore", "OrderedStore", "PushReceiver", "CloudKit",
+                "CloudKitAccounts", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel",
+                "CloudKitServer",
                 "CloudKitLogs", "HTTPTransfer", logging, "welkin", "cktool",
             ],
             swiftSettings: strict),

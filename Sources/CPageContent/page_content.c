@@ -7,6 +7,21 @@
 #define FUNCTION(name) \
     struct page_content page_content_##name(void) { return (struct page_content){name, sizeof name}; }
 
+static const unsigned char account_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/account.html"
+};
+FUNCTION(account_html)
+
+static const unsigned char account_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/account.js"
+};
+FUNCTION(account_js)
+
+static const unsigned char account_archive_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/account-archive.js"
+};
+FUNCTION(account_archive_js)
+
 static const unsigned char landing_html[] = {
 #embed "../CloudKitHTTP/Pages/Content/landing.html"
 };

@@ -8,6 +8,9 @@ struct page_content {
     size_t count;
 };
 
+struct page_content page_content_account_html(void);
+struct page_content page_content_account_js(void);
+struct page_content page_content_account_archive_js(void);
 struct page_content page_content_landing_html(void);
 struct page_content page_content_notifications_worker_js(void);
 struct page_content page_content_notifications_html(void);

@@ -64,7 +64,7 @@ package struct Keychains: Sendable {
         if let passwordWrap { try KeychainBounds.check(wrap: passwordWrap) }
         try recovery?.check()
         let salt = store.serverEnvironment.random(16)
-        try await change(by: device, proof: proof, address: address) { transaction, _, account in
+        try await change(by: .device(device), proof: proof, address: address) { transaction, _, account in
             var keychain = try await transaction.keychain(of: account, generation: generation)
             if let passwordWrap { keychain.passwordWrap = passwordWrap }
             if let recovery {
@@ -88,7 +88,7 @@ package struct Keychains: Sendable {
         try offer.check()
         let now = store.serverEnvironment.now()
         let salt = store.serverEnvironment.random(16)
-        return try await change(by: device, proof: proof, address: address) { transaction, session, account in
+        return try await change(by: .device(device), proof: proof, address: address) { transaction, session, account in
             guard try await Keychain.table.row(account.id, in: transaction) != nil else {
                 throw RequestFailure.keychainMissing
             }
@@ -166,13 +166,14 @@ package struct Keychains: Sendable {
     ///
     /// - Parameters:
     ///   - proof: Of the old password.
-    ///   - generation: Of the device's secret; ignored for an account without a keychain.
+    ///   - generation: Of the sender's secret; ignored for an account without a keychain.
+    ///   - sender: A device of the account, or a browser on a page of the cloud.
     package func changePassword(
-        to password: NewPassword, generation: Int, proof: [UInt8], by device: DeviceKey, address: String
+        to password: NewPassword, generation: Int, proof: [UInt8], by sender: AccountSender, address: String
     ) async throws {
         try password.check(roundsMin: proofGuard.roundsMin)
         let verifier = store.accounts.newVerifier(password.proof, password.derivation)
-        try await change(by: device, proof: proof, address: address) { transaction, _, account in
+        try await change(by: sender, proof: proof, address: address) { transaction, _, account in
             if try await Keychain.table.row(account.id, in: transaction) != nil {
                 guard let wrap = password.wrap else { throw RequestFailure.wrapMissing }
                 var keychain = try await transaction.keychain(of: account, generation: generation)
@@ -186,16 +187,16 @@ package struct Keychains: Sendable {
 
     // MARK: Transactions
 
-    /// Changes an account for a device that knows its password.
+    /// Changes an account for a sender that knows its password.
     private func change<Value: Sendable>(
-        by device: DeviceKey, proof: [UInt8], address: String,
+        by sender: AccountSender, proof: [UInt8], address: String,
         _ body: @Sendable (inout StorageWriter, inout DeviceSession, inout Account) async throws -> Value
     ) async throws -> Value {
         let now = store.serverEnvironment.now()
-        let email = try await store.sessions.owner(of: device, now: now).account.email
+        let email = try await store.sessions.owner(of: sender, now: now).account.email
         return try await proofGuard.count(email: email, address: address, now: now, in: store) {
             try await store.write { transaction in
-                var (session, account) = try await transaction.owner(of: device, now: now)
+                var (session, account) = try await transaction.owner(of: sender, now: now)
                 guard account.password.matches(proof) else { throw RequestFailure.wrongPassword }
                 return try await body(&transaction, &session, &account)
             }

@@ -5,6 +5,9 @@ import CloudKitRecordLayer
 package struct DeviceSessions: Sendable {
     let store: AccountStore
 
+    /// The store of the sessions.
+    package var accounts: AccountStore { store }
+
     /// Returns the session with an id, or nil when it has ended.
     package func session(_ id: String) async throws -> DeviceSession? {
         try await store.read { try await $0.session(id) }
@@ -22,6 +25,17 @@ package struct DeviceSessions: Sendable {
     /// - Throws: `RequestFailure` `authenticationFailed`, `accountRestricted`.
     package func owner(of device: DeviceKey, now: Int64) async throws -> (session: DeviceSession, account: Account) {
         try await store.read { try await $0.owner(of: device, now: now) }
+    }
+
+    /// Returns the session and account of a request's sender.
+    ///
+    /// - Parameters:
+    ///   - sender: A device, or a browser on a page of the cloud.
+    ///   - now: Milliseconds since 1970.
+    /// - Throws: `RequestFailure` `authenticationFailed`, `accountRestricted`.
+    package func owner(of sender: AccountSender, now: Int64) async throws -> (session: DeviceSession, account: Account)
+    {
+        try await store.read { try await $0.owner(of: sender, now: now) }
     }
 
     /// Returns the sessions of an account, oldest first.

@@ -109,6 +109,18 @@ package final class DeviceSignIn: Sendable {
         return try await grant(session, lifetime: .device, place: place, deviceSecret: nil, keychain: nil)
     }
 
+    /// Returns a web token with which a browser that is signed in on a page of the cloud uses another container; it ends with the session.
+    ///
+    /// - Parameters:
+    ///   - session: The session of the browser.
+    ///   - place: The container, and the API token of the page there.
+    package func pageToken(of session: DeviceSession, place: Place) throws -> String {
+        let token = WebAuthToken(
+            account: session.account, device: session.id, lifetime: .session, issued: store.serverEnvironment.now())
+        return try tokens.seal(
+            token, container: place.container, environment: place.environment, apiToken: place.apiToken)
+    }
+
     /// Ends a device's session: its tokens are refused from then on.
     package func end(_ device: DeviceKey) async throws {
         let session = try await store.sessions.session(device, now: store.serverEnvironment.now())

@@ -37,6 +37,15 @@ package struct APITokens: Sendable {
         try await APIToken.table.rows(in: store).sorted { $0.created < $1.created }
     }
 
+    /// Returns the environments in which a container has a token that is not revoked.
+    ///
+    /// - Parameter container: The container.
+    package func environments(of container: ContainerID) async throws -> [Environment] {
+        let names = Set(
+            try await list().filter { $0.container == container.name && !$0.isRevoked }.map(\.environment))
+        return Environment.allCases.filter { names.contains($0.rawValue) }
+    }
+
     /// Returns the row of a token, nil when there is none or it was revoked.
     package func find(_ token: String) async throws -> APIToken? {
         guard token.utf8.count == 64 else { return nil }

@@ -15,8 +15,22 @@ package struct PageTokens: Sendable {
         return Array(HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: secret)).hex
     }
 
+    /// Returns whether a token is the one of the cloud's own pages for its container and environment.
+    ///
+    /// - Parameter token: The token of a request, as it was let in.
+    package func contains(_ token: APIToken) -> Bool {
+        guard let environment = Environment(rawValue: token.environment) else { return false }
+        let own = self.token(container: ContainerID(token.container), environment: environment)
+        return token.hash == APIToken.hash(of: own)
+    }
+
     /// Returns the token as an app's; nil for a text that is not the token of this container and environment.
-    func row(_ token: String, container: ContainerID, environment: Environment) -> APIToken? {
+    ///
+    /// - Parameters:
+    ///   - token: The text.
+    ///   - container: The container.
+    ///   - environment: The container's environment.
+    package func row(_ token: String, container: ContainerID, environment: Environment) -> APIToken? {
         let own = self.token(container: container, environment: environment)
         guard isEqualInConstantTime(Array(token.utf8), Array(own.utf8)) else { return nil }
         // No page of another origin has an empty origin.

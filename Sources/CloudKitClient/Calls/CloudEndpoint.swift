@@ -16,6 +16,9 @@ struct CloudEndpoint: Hashable, Sendable {
     static let modifyRecords = CloudEndpoint(path: "records/modify", method: .post, isRepeatable: false)
     static let lookupRecords = CloudEndpoint(path: "records/lookup", method: .post, isRepeatable: true)
     static let queryRecords = CloudEndpoint(path: "records/query", method: .post, isRepeatable: true)
+    static let listRecords = CloudEndpoint(
+        path: "records/list", method: .post, isRepeatable: true,
+        addition: "Web services cannot list the records of a zone")
     static let listZones = CloudEndpoint(path: "zones/list", method: .get, isRepeatable: true)
     static let lookupZones = CloudEndpoint(path: "zones/lookup", method: .post, isRepeatable: true)
     static let modifyZones = CloudEndpoint(path: "zones/modify", method: .post, isRepeatable: false)

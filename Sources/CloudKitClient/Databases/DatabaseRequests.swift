@@ -86,6 +86,17 @@ package struct DatabaseRequests: Sendable {
         }
     }
 
+    /// Lists a page of the records of one of the user's zones, the default zone too, as they come: `opened` opens them.
+    ///
+    /// In the public database these are the records that the user created.
+    ///
+    /// - Parameter request: The zone, and the marker of the page before.
+    package func list(_ request: ListRecordsRequest) async throws -> QueryPage {
+        try await call(.listRecords, request.wire(), needsUser: true) {
+            try QueryPage(wireAnswer: $0, zoneID: request.zoneID)
+        }
+    }
+
     // MARK: Zones
 
     func listZones() async throws -> [ZoneOutcome] {

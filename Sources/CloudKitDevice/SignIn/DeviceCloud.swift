@@ -9,6 +9,7 @@ struct DeviceCloud: Sendable {
     /// A value in a request's body.
     enum Value: Encodable, ExpressibleByStringLiteral {
         case text(String)
+        case texts([String])
         case number(Int)
         case flag(Bool)
         /// Travels as base 64.
@@ -20,6 +21,7 @@ struct DeviceCloud: Sendable {
             var container = encoder.singleValueContainer()
             switch self {
             case .text(let text): try container.encode(text)
+            case .texts(let texts): try container.encode(texts)
             case .number(let number): try container.encode(number)
             case .flag(let flag): try container.encode(flag)
             case .bytes(let bytes): try container.encode(Data(bytes))

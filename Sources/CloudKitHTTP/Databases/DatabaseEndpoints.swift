@@ -62,6 +62,17 @@ struct DatabaseEndpoints {
         }
     }
 
+    func listRecords(_ call: DatabaseCall) async throws -> EndpointResponse {
+        let request = try ListRecordsRequest(wire: call.body, limits: call.limits)
+        call.subject.zone = request.zoneID.zoneName
+        return try await bounded(.page(cloud.limits), for: call) {
+            let page = try await ListRecords(cloud).run(request, in: call.database, by: call.caller)
+            return EndpointResponse(
+                body: page.wireAnswer(style: style(call), answering: request),
+                itemsIn: 1, itemsOut: page.records.count, itemsFailed: page.failures.count)
+        }
+    }
+
     /// Returns the token of a zone, for a request with `getCurrentSyncToken=true`; nil where a zone has none.
     private func syncToken(of zoneID: ZoneID?, for call: DatabaseCall) async throws -> String? {
         guard call.query.wantsSyncToken, let zoneID else { return nil }

@@ -2,8 +2,8 @@ extension EndpointName {
     /// The description of the endpoint for clients; nil for a path that names none.
     var apiDescription: EndpointDescription? {
         switch self {
-        case .recordsModify, .recordsLookup, .recordsQuery, .recordsChanges, .recordsResolve, .recordsAccept,
-            .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess:
+        case .recordsModify, .recordsLookup, .recordsQuery, .recordsList, .recordsChanges, .recordsResolve,
+            .recordsAccept, .sharesKeysLookup, .sharesKeysStore, .sharesRequestAccess:
             recordDescription
         case .zonesList, .zonesLookup, .zonesModify, .zonesChanges, .changesZone, .changesDatabase:
             zoneDescription
@@ -15,7 +15,8 @@ extension EndpointName {
             .usersLookupContacts, .usersLookupParticipants, .identitiesLookup, .directoryLookup, .directoryHistory:
             userDescription
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword,
-            .accountsDelete, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .keychainGet, .keychainCreate,
+            .accountsDelete, .accountsData, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .keychainGet,
+            .keychainCreate,
             .keychainRewrap,
             .keychainReset, .keychainRecovery,
             .keychainRecover, .devicesList, .devicesRevoke, .devicesRename:
@@ -25,7 +26,7 @@ extension EndpointName {
             .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset, .adminSchemaRoles,
             .adminToken:
             operatorDescription
-        case .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .shareScript,
+        case .landingPage, .accountPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .shareScript,
             .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript, .health, .metrics,
             .openAPI:
             pageDescription
@@ -80,6 +81,15 @@ extension EndpointName {
                 gives: .answer([
                     "records": .list(.component(.record)), "continuationMarker?": .text, "syncToken?": .text,
                 ]))
+        case .recordsList:
+            .post(
+                "Returns the records of a zone page by page; in the public database those that the caller created.",
+                .database(["public", "private"]),
+                takes: .request([
+                    "zoneID?": Self.zone, "resultsLimit?": .integer, "continuationMarker?": .text,
+                    "numbersAsStrings?": .boolean,
+                ]),
+                gives: .answer(["records": Self.recordItems, "continuationMarker?": .text]))
         case .recordsChanges:
             .post(
                 "Returns what changed in a zone since a token; an older form of changes/zone.",
@@ -407,6 +417,10 @@ extension EndpointName {
     private static func ofDevice(_ properties: KeyValuePairs<String, JSONSchema> = [:]) -> JSONSchema {
         JSONSchema.request(["deviceID": .text, "deviceSecret": .base64]).adding(JSONSchema.Property.list(properties))
     }
+    /// A request of a device, or of a browser on a page of the cloud, whose web token is in the query.
+    private static func ofSender(_ properties: KeyValuePairs<String, JSONSchema> = [:]) -> JSONSchema {
+        JSONSchema.request(["deviceID?": .text, "deviceSecret?": .base64]).adding(JSONSchema.Property.list(properties))
+    }
     private static let generation = JSONSchema.answer(["generation": .integer])
 
     private var deviceDescription: EndpointDescription? {
@@ -445,7 +459,7 @@ extension EndpointName {
         case .accountsPassword:
             .post(
                 "Changes the password of an account.", .device,
-                takes: Self.ofDevice([
+                takes: Self.ofSender([
                     "proof": .base64, "newProof": .base64, "salt": .base64, "rounds": .integer,
                     "generation?": .integer, "passwordWrap?": .base64,
                 ]),
@@ -453,8 +467,20 @@ extension EndpointName {
         case .accountsDelete:
             .post(
                 "Has an account deleted when a time is over, and signs out its devices; without proof, returns the time.",
-                .device, takes: Self.ofDevice(["proof?": .base64]),
+                .device, takes: Self.ofSender(["proof?": .base64]),
                 gives: .answer(["graceSeconds": .integer, "due?": .time]))
+        case .accountsData:
+            .post(
+                "Lists the containers in which the account has data, with API tokens to read it.", .device,
+                takes: Self.ofSender(["containers?": .list(.text)]),
+                gives: .answer([
+                    "containers": .list(
+                        .answer([
+                            "container": .text, "environment": .text, "apiToken": .text, "ckWebAuthToken?": .text,
+                            "userRecordName?": .text, "records": .integer, "recordBytes": .integer,
+                            "assetBytes": .integer, "quotaBytes?": .integer,
+                        ])), "isComplete": .boolean,
+                ]))
         case .accountsDiscovery:
             .post(
                 "Returns or decides whether others find the account's owner.", .device,
@@ -520,7 +546,7 @@ extension EndpointName {
                 gives: .answer([:]))
         case .devicesList:
             .post(
-                "Lists the devices of the account.", .device, takes: Self.ofDevice(),
+                "Lists the devices of the account.", .device, takes: Self.ofSender(),
                 gives: .answer([
                     "devices": .list(
                         .answer([
@@ -530,7 +556,7 @@ extension EndpointName {
                 ]))
         case .devicesRevoke:
             .post(
-                "Signs another device of the account out.", .device, takes: Self.ofDevice(["revoke": .text]),
+                "Signs another device of the account out.", .device, takes: Self.ofSender(["revoke": .text]),
                 gives: .answer([:]))
         case .devicesRename:
             .post(
@@ -666,6 +692,7 @@ extension EndpointName {
     private var pageDescription: EndpointDescription? {
         switch self {
         case .landingPage: .page("The cloud's first page.", "/", Self.html)
+        case .accountPage: .page("The page where people see their account.", "/account", Self.html)
         case .signInPage: .form("The page where users sign in.", "/sign-in")
         case .signUpPage: .form("The page where users create accounts.", "/sign-up")
         case .notificationsPage: .form("The page that switches notifications on.", "/notifications")

@@ -8,8 +8,14 @@ struct PageEndpoints {
     var isSignUpOpen: Bool
     /// Rounds of a new password's derivation.
     var rounds: Int
+    /// The API tokens of the cloud's own pages.
+    var pageTokens: PageTokens
 
     func landing(_ request: IncomingRequest) -> EndpointResponse { Pages.landing() }
+
+    func account(_ request: IncomingRequest) -> EndpointResponse {
+        Pages.account(token: pageTokens.token(container: Pages.accountContainer, environment: .production))
+    }
 
     func signIn(_ request: IncomingRequest) async -> EndpointResponse {
         guard let app = await app(request.query) else { return Pages.signInRefused() }

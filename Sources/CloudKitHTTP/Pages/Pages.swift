@@ -27,6 +27,9 @@ enum Pages {
         var token: String
     }
 
+    /// The container in which people sign in to the page of their account. It is no app's: it has no data, and no list shows it.
+    static let accountContainer = ContainerID("welkin.account")
+
     /// Describes this cloud and its paths.
     static func landing() -> EndpointResponse {
         let scripts = ScriptLibrary.shared
@@ -34,6 +37,21 @@ enum Pages {
             landingPage.filled(with: [
                 "library": scripts.library.path, "libraryIntegrity": scripts.library.integrity,
                 "encryption": scripts.encryption.path, "encryptionIntegrity": scripts.encryption.integrity,
+            ]))
+    }
+
+    /// Shows people their account: devices, storage, shares; everything as a file, another password, the deletion.
+    ///
+    /// - Parameter token: The page's own API token in `accountContainer`, production.
+    static func account(token: String) -> EndpointResponse {
+        let scripts = ScriptLibrary.shared
+        return html(
+            accountPage.filled(with: [
+                "container": accountContainer.name, "environment": Environment.production.rawValue, "token": token,
+                "library": scripts.library.path, "libraryIntegrity": scripts.library.integrity,
+                "encryption": scripts.encryption.path, "encryptionIntegrity": scripts.encryption.integrity,
+                "archive": scripts.accountArchive.path, "archiveIntegrity": scripts.accountArchive.integrity,
+                "account": scripts.account.path, "accountIntegrity": scripts.account.integrity,
             ]))
     }
 
@@ -127,6 +145,7 @@ enum Pages {
         return "data:image/\(kind.1);base64,\(base64)"
     }
 
+    private static let accountPage = Template(PageFiles.accountPage)
     private static let landingPage = Template(PageFiles.landingPage)
     private static let signInPage = Template(PageFiles.signInPage)
     private static let signUpPage = Template(PageFiles.signUpPage)

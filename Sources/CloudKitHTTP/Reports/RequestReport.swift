@@ -158,8 +158,8 @@ struct RequestReport: LogReport {
         if subject.isFault { return .fault }
         switch endpoint {
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword, .accountsDelete,
-            .accountsDiscovery, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset, .keychainRecovery,
-            .keychainRecover,
+            .accountsData, .accountsDiscovery, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset,
+            .keychainRecovery, .keychainRecover,
             .devicesList, .devicesRevoke, .devicesRename:
             return .signIn
         // The Console, whose pages no app sends.

@@ -3,6 +3,7 @@ package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case recordsModify = "records/modify"
     case recordsLookup = "records/lookup"
     case recordsQuery = "records/query"
+    case recordsList = "records/list"
     case recordsChanges = "records/changes"
     case recordsResolve = "records/resolve"
     case recordsAccept = "records/accept"
@@ -35,6 +36,7 @@ package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case accountsCreate = "accounts/create"
     case accountsPassword = "accounts/password"
     case accountsDelete = "accounts/delete"
+    case accountsData = "accounts/data"
     case accountsDiscovery = "accounts/discovery"
     case accountsConsents = "accounts/consents"
     case accountsWebKeys = "accounts/webKeys"
@@ -74,6 +76,7 @@ package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case adminToken = "admin/token"
     case courier
     case landingPage = "page/landing"
+    case accountPage = "page/account"
     case signInPage = "page/sign-in"
     case signUpPage = "page/sign-up"
     case signInScript = "page/sign-in.js"

@@ -53,7 +53,9 @@ struct CloudEndpoints: Sendable {
         self.courier = CourierEndpoint(courier: courier)
         operators = OperatorEndpoints(cloud: cloud, authenticator: authenticator, logger: logger)
         operatorTokens = cloud.accountStore.operatorTokens
-        pages = PageEndpoints(authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds)
+        pages = PageEndpoints(
+            authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds,
+            pageTokens: PageTokens(cloud.serverEnvironment))
         health = HealthCheck(
             accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames, storage: storage,
             draining: draining)

@@ -35,6 +35,7 @@ extension EndpointTable {
         add(.recordsModify, .post, handler: databases.modifyRecords)
         add(.recordsLookup, .post, handler: databases.lookupRecords)
         add(.recordsQuery, .post, handler: databases.queryRecords)
+        add(.recordsList, .post, handler: databases.listRecords)
         add(.recordsChanges, .post, handler: databases.recordChanges)
         add(.zonesList, .getOrPost, handler: databases.listZones)
         add(.zonesLookup, .post, handler: databases.lookupZones)
@@ -89,6 +90,7 @@ extension EndpointTable {
         add(.accountsCreate, steps: appSteps, handler: devices.accounts.create)
         add(.accountsPassword, steps: appSteps, handler: devices.accounts.changePassword)
         add(.accountsDelete, steps: appSteps, handler: devices.accounts.delete)
+        add(.accountsData, steps: appSteps, handler: devices.data.list)
         add(.accountsDiscovery, steps: appSteps, handler: devices.setDiscovery)
         add(.accountsConsents, steps: appSteps, handler: devices.changeConsents)
         add(.accountsWebKeys, steps: appSteps, handler: devices.setWebKeys)
@@ -156,6 +158,7 @@ extension EndpointTable {
     private mutating func addPages(_ endpoints: CloudEndpoints) {
         let pages = endpoints.pages
         addPage(.landingPage, at: ["/", ""], handler: pages.landing)
+        addPage(.accountPage, at: ["/account"], handler: pages.account)
         addPage(.signInPage, at: ["/sign-in"], handler: pages.signIn)
         addPage(.signUpPage, at: ["/sign-up"], handler: pages.signUp)
         addPage(.notificationsPage, at: ["/notifications"], handler: pages.notifications)

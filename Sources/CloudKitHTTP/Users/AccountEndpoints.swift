@@ -9,6 +9,9 @@ import Foundation
 ///   password, known by the old one's proof; `generation` and `passwordWrap` where the account has a keychain.
 /// - `accounts/delete {deviceID, deviceSecret, proof?}` → `{graceSeconds, due?}`: has the account deleted when the time is over, and signs
 ///   out all of its devices; without `proof` only the time is returned.
+///
+/// `accounts/password` and `accounts/delete` are also for a browser that is signed in on a page of the cloud, which sends its web token in
+/// place of `deviceID` and `deviceSecret`.
 struct AccountEndpoints {
     var signUp: SignUp
     var keychains: Keychains
@@ -27,25 +30,25 @@ struct AccountEndpoints {
     }
 
     func changePassword(_ call: DeviceCall) async throws -> EndpointResponse {
-        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let sender = try call.accountSender(in: changes.sessions.accounts)
         let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
         let password = try SmallJSON.decode(NewPasswordBody.self, from: call.body)
         try await keychains.changePassword(
-            to: password.password, generation: proof.generation ?? 0, proof: Array(proof.proof), by: device,
+            to: password.password, generation: proof.generation ?? 0, proof: Array(proof.proof), by: sender,
             address: call.address)
         return .emptyObject
     }
 
     func delete(_ call: DeviceCall) async throws -> EndpointResponse {
-        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let sender = try call.accountSender(in: changes.sessions.accounts)
         let seconds = deletionGrace.components.seconds
         guard let proof = try SmallJSON.decode(DeletionBody.self, from: call.body).proof else {
-            _ = try await changes.sessions.owner(of: device, now: changes.now())
+            _ = try await changes.sessions.owner(of: sender, now: changes.now())
             return try .json(DeletionAnswer(graceSeconds: seconds))
         }
-        let deletion = try await changes.after(device) {
+        let deletion = try await changes.after(sender) {
             try await deletions.request(
-                by: device, proof: Array(proof), grace: seconds * 1000, address: call.address, proofLimiter)
+                by: sender, proof: Array(proof), grace: seconds * 1000, address: call.address, proofLimiter)
         }
         return try .json(DeletionAnswer(graceSeconds: seconds, due: deletion.due))
     }

@@ -50,6 +50,17 @@ struct AccountChanges {
         return try await change()
     }
 
+    /// Runs a change by a device or browser, then makes the process forget what it knew of the account.
+    ///
+    /// - Parameters:
+    ///   - sender: The sender of the request.
+    ///   - change: The change.
+    func after<Value>(_ sender: AccountSender, _ change: () async throws -> Value) async throws -> Value {
+        let account = try await sessions.owner(of: sender, now: now()).account.id
+        defer { authenticator.forget(account: account) }
+        return try await change()
+    }
+
     /// Ends the session of a browser.
     func end(_ id: String) async throws {
         guard let account = try await sessions.session(id)?.account else { return }

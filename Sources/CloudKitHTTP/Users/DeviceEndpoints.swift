@@ -5,7 +5,8 @@ import Foundation
 
 /// The endpoints below `/device/1/{container}/{environment}/`. The app's API token is in the query.
 ///
-/// Those for devices, in addition to sessions, accounts and keychains:
+/// Those for devices, in addition to sessions, accounts and keychains; `devices/list` and `devices/revoke` also for a browser that is
+/// signed in on a page of the cloud, which sends its web token in place of `deviceID` and `deviceSecret`:
 /// - `devices/list {deviceID, deviceSecret}` → `{devices: [{deviceID, name, created, expires, isBrowser, isCaller,
 ///   isOutdated}]}`, times as milliseconds since 1970.
 /// - `devices/revoke {deviceID, deviceSecret, revoke}` → `{}`: ends another session of the account, by its id or the
@@ -23,6 +24,7 @@ import Foundation
 final class DeviceEndpoints: Sendable {
     let sessions: SessionEndpoints
     let accounts: AccountEndpoints
+    let data: AccountDataEndpoint
     let keychains: KeychainEndpoints
     let store: AccountStore
     private let changes: AccountChanges
@@ -39,8 +41,9 @@ final class DeviceEndpoints: Sendable {
         changes = AccountChanges(
             sessions: store.sessions, authenticator: authenticator, now: store.serverEnvironment.now)
         let chains = store.keychains(proofLimiter)
-        sessions = SessionEndpoints(
-            signIn: DeviceSignIn(store: store, proofGuard: proofLimiter), cloud: cloud, changes: changes)
+        let signIn = DeviceSignIn(store: store, proofGuard: proofLimiter)
+        sessions = SessionEndpoints(signIn: signIn, cloud: cloud, changes: changes)
+        data = AccountDataEndpoint(cloud: cloud, signIn: signIn)
         accounts = AccountEndpoints(
             signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds), keychains: chains,
             deletions: store.deletions, proofLimiter: proofLimiter, deletionGrace: deletionGrace, changes: changes)
@@ -48,9 +51,8 @@ final class DeviceEndpoints: Sendable {
     }
 
     func list(_ call: DeviceCall) async throws -> EndpointResponse {
-        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
         let now = store.serverEnvironment.now()
-        let (own, account) = try await changes.sessions.owner(of: device, now: now)
+        let (own, account) = try await changes.sessions.owner(of: try call.accountSender(in: store), now: now)
         let lines = try await changes.sessions.sessions(of: account).filter { $0.expires > now }.map {
             DeviceLine($0, of: account, caller: own)
         }
@@ -58,10 +60,10 @@ final class DeviceEndpoints: Sendable {
     }
 
     func revoke(_ call: DeviceCall) async throws -> EndpointResponse {
-        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let sender = try call.accountSender(in: store)
         let id = try SmallJSON.decode(RevokeBody.self, from: call.body).revoke
-        let (_, account) = try await changes.sessions.owner(of: device, now: store.serverEnvironment.now())
-        let revoked = try await changes.after(device) {
+        let (_, account) = try await changes.sessions.owner(of: sender, now: store.serverEnvironment.now())
+        let revoked = try await changes.after(sender) {
             try await changes.sessions.revoke(id, ofAccount: account.id)
         }
         return try response(to: revoked)

@@ -61,7 +61,9 @@ struct SessionEndpoints {
                 .badRequest, "nothing to sign in with", remedy: "Send email and proof, or deviceID and deviceSecret.")
         }
         call.subject.user = grant.user.recordName
-        try await CreateUserRecords(cloud).run(grant.user, in: call.place.container, call.place.environment)
+        if call.place.container != Pages.accountContainer {
+            try await CreateUserRecords(cloud).run(grant.user, in: call.place.container, call.place.environment)
+        }
         return SessionBody(
             ckWebAuthToken: grant.webAuthToken, userRecordName: grant.user.recordName, deviceID: grant.deviceID,
             deviceSecret: grant.deviceSecret.map { Data($0) }, expires: grant.expires,

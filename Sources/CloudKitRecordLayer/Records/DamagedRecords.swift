@@ -48,6 +48,30 @@ extension Reading {
         return (records, byteCount)
     }
 
+    /// Up to `limit` stored records with their names, in the order of these, tombstones included, beginning after a name; damaged ones
+    /// are nil.
+    ///
+    /// - Parameters:
+    ///   - zone: The number of the zone.
+    ///   - name: The name after which the list begins; nil for the beginning.
+    ///   - limit: The most records.
+    package func namedRecords(
+        zone: UInt32, after name: String?, limit: Int
+    ) async throws -> [(name: String, record: StoredRecord?)] {
+        var range = KeyRange(prefix: KeyBuilder(.record, zone: zone).bytes)
+        if let name { range.lower = StoredRecord.key(zone: zone, name: name) + [0] }
+        return try await scan(range, limit: limit).map { entry in
+            var key = KeyReader(entry.key, in: .record)
+            try key.skip()
+            let name = try key.readString()
+            do {
+                return (name, try StoredRecord(name: name, decoding: entry.value))
+            } catch is DamagedValue {
+                return (name, nil)
+            }
+        }
+    }
+
     /// Reads one value after the other, so that a damaged one hides no other.
     private func readableValues(
         _ keys: [Bytes], _ names: [String], _ damaged: DamagedRecords

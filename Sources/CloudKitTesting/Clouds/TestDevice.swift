@@ -91,6 +91,18 @@ public final class TestDevice: Sendable {
         return variables
     }
 
+    /// The settings, the network and the clock of this device, for code below the framework.
+    ///
+    /// - Parameter container: The container that the settings name; nil: the one that the device signs in with.
+    package func parts(
+        of container: String? = nil
+    ) -> (configuration: DeviceConfiguration, transport: any Transport, clock: ClientClock) {
+        (configuration(for: container ?? Self.signInContainer), transport, cloud.clock.clientEnvironment)
+    }
+
+    /// The container that the device signs in with.
+    package static var firstContainer: String { signInContainer }
+
     /// Signs in a user; a previously signed-in user is signed out.
     public func signIn(as user: TestUser) async throws {
         let configuration = configuration(for: Self.signInContainer)

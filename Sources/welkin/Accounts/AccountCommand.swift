@@ -11,7 +11,7 @@ struct AccountCommand: AsyncParsableCommand {
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
             EnableAccountCommand.self, SetPasswordCommand.self, AccountPhoneCommand.self, AccountQuotaCommand.self,
             AccountDevicesCommand.self, RevokeDeviceCommand.self, AccountOperatorCommand.self,
-            DeleteOwnAccountCommand.self,
+            DeleteOwnAccountCommand.self, ExportAccountCommand.self, ImportAccountCommand.self,
         ])
 }
 

@@ -20,7 +20,7 @@ struct AccountDeletionWorker: Service {
     private func deleteAlways() async {
         while !Task.isCancelled {
             await deleteDue()
-            try? await Task.sleep(for: Self.pause)
+            try? await cloud.serverEnvironment.sleep(Self.pause)
         }
     }
 

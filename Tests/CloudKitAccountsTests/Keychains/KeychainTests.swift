@@ -66,7 +66,7 @@ import Testing
         _ = try await keychains.create(Self.offer(), by: device)
         try await keychains.changePassword(
             to: NewPassword(proof: Self.otherProof, derivation: Self.derivation, wrap: [7]), generation: 1,
-            proof: TestAccounts.proof, by: device, address: "")
+            proof: TestAccounts.proof, by: .device(device), address: "")
         await expect(.authenticationFailed) { _ = try await signIn() }
         let (_, held) = try await signIn(proof: Self.otherProof)
         #expect(held?.passwordWrap == [7])
@@ -83,7 +83,7 @@ import Testing
             try await keychains.changePassword(
                 to: NewPassword(proof: Self.otherProof, derivation: Self.derivation, wrap: wrap),
                 generation: generation,
-                proof: proof, by: device, address: "")
+                proof: proof, by: .device(device), address: "")
         }
         await expect(.authenticationFailed) { try await change([9]) }
         await expect(.badRequest) { try await change(wrap: nil) }

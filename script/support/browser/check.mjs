@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { startBrowser } from "../web-push/browser.mjs";
 import { checkAccess } from "./access.mjs";
+import { checkAccount } from "./account.mjs";
 import { checkClient } from "./client.mjs";
 import { checkEncryption } from "./encryption.mjs";
 import { checkReplay } from "./replay.mjs";
@@ -118,10 +119,10 @@ async function startApp(host = "127.0.0.1") {
 /** Opens pages, and notes what they request and report. */
 function pages(browser, base) {
   const seen = { requests: [], problems: [], failures: [] };
-  const scripts = { "welkin.js": "welkin.js", "welkin-encryption.js": "welkin-encryption.js", "share-viewer.js": "share-viewer.js", "style.css": "style.css" };
+  const scripts = { "welkin.js": "welkin.js", "welkin-encryption.js": "welkin-encryption.js", "share-viewer.js": "share-viewer.js", "account.js": "account.js", "account-archive.js": "account-archive.js", "style.css": "style.css" };
   async function answerLive({ requestId, request, responseStatusCode, responseHeaders }, call) {
     const name = scripts[new URL(request.url).pathname.split("/").at(-1)];
-    if (responseStatusCode === undefined || (!name && !request.url.includes("/share/"))) return call("Fetch.continueRequest", { requestId });
+    if (responseStatusCode === undefined || (!name && !/\/share\/|\/account$/.test(request.url))) return call("Fetch.continueRequest", { requestId });
     let body;
     if (name) {
       body = readFileSync(join(content, name));
@@ -142,7 +143,7 @@ function pages(browser, base) {
         await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 500 });
         await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: isDark ? "dark" : "light" }] });
         if (isLive) {
-          await call("Fetch.enable", { patterns: [`${base}/welkin/*`, `${base}/style.css`, `${base}/share/*`, `${base.replace("127.0.0.1", "cloud.test")}/share/*`, `${base.replace("127.0.0.1", "cloud.test")}/welkin/*`].map((urlPattern) => ({ urlPattern, requestStage: "Response" })) });
+          await call("Fetch.enable", { patterns: [`${base}/welkin/*`, `${base}/style.css`, `${base}/share/*`, `${base}/account`, `${base.replace("127.0.0.1", "cloud.test")}/share/*`, `${base.replace("127.0.0.1", "cloud.test")}/welkin/*`].map((urlPattern) => ({ urlPattern, requestStage: "Response" })) });
         }
       },
       watch: ({ method, params }, call) => {
@@ -223,7 +224,7 @@ async function main() {
       return { user: container._connection.user.userRecordName, hasKeys: container.hasKeys };
     }`),
   };
-  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, window: checkWindow, share: checkSharePage, access: checkAccess };
+  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, window: checkWindow, share: checkSharePage, access: checkAccess, account: checkAccount };
   for (const [name, body] of Object.entries(all)) {
     if (parts.length > 0 && !parts.includes(name)) continue;
     await body(check);

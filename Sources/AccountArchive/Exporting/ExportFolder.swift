@@ -1,0 +1,98 @@
+import CloudKitDevice
+import Crypto
+import Foundation
+
+/// The folder of an export while it is written: mode 0700, and nothing in it is replaced.
+struct ExportFolder: Sendable {
+    let path: String
+
+    /// Creates the folder.
+    ///
+    /// - Throws: `ArchiveError.folderExists`, `.fileFailed`.
+    init(new path: String) throws(ArchiveError) {
+        self.path = path
+        guard mkdir(path, 0o700) == 0 else {
+            guard errno == EEXIST else { throw .fileFailed(path: path, FileFailure("make the folder", errno)) }
+            throw .folderExists(path)
+        }
+        try makeFolder(ExportedAsset.folder)
+        try makeFolder(Self.containers)
+    }
+
+    /// The folder of the folders of all containers.
+    static let containers = "containers"
+    /// The name of the table of contents.
+    static let manifest = "manifest.json"
+
+    /// Creates a folder in the export.
+    func makeFolder(_ name: String) throws(ArchiveError) {
+        guard mkdir(path + "/" + name, 0o700) == 0 else {
+            throw .fileFailed(path: name, FileFailure("make the folder", errno))
+        }
+    }
+
+    /// Writes the table of contents.
+    func write(_ manifest: ExportManifest) throws(ArchiveError) {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        do {
+            try PrivateFile.replace(path + "/" + Self.manifest, with: Array(try encoder.encode(manifest)) + [0x0A])
+        } catch let failure as FileFailure {
+            throw .fileFailed(path: Self.manifest, failure)
+        } catch {
+            throw .manifestUnreadable("\(error)")
+        }
+    }
+
+    /// Copies a fetched file into the folder of assets, under its digest; a file that is there already is not copied again.
+    ///
+    /// - Parameter source: The path of the file.
+    /// - Returns: The file in the export, and whether it is new there.
+    func add(_ source: String) throws(ArchiveError) -> (asset: ExportedAsset, isNew: Bool) {
+        let digest = try FileDigest(source)
+        let asset = ExportedAsset(sha256: digest.sha256, size: digest.bytes)
+        let target = path + "/" + asset.path
+        if FileManager.default.fileExists(atPath: target) { return (asset, false) }
+        do {
+            try FileManager.default.copyItem(atPath: source, toPath: target)
+            try FileManager.default.setAttributes([.posixPermissions: 0o600], ofItemAtPath: target)
+        } catch {
+            throw .fileFailed(path: asset.path, FileFailure("copy the file", errno))
+        }
+        return (asset, true)
+    }
+}
+
+/// The length and SHA-256 of a file, read in pieces.
+struct FileDigest: Hashable {
+    var bytes: Int64 = 0
+    var sha256: String
+
+    /// - Throws: `ArchiveError.fileFailed`.
+    init(_ path: String) throws(ArchiveError) {
+        guard let file = FileHandle(forReadingAtPath: path) else {
+            throw .fileFailed(path: path, FileFailure("open the file", errno))
+        }
+        defer { try? file.close() }
+        var digest = SHA256()
+        do {
+            while let piece = try file.read(upToCount: Self.pieceBytes), !piece.isEmpty {
+                digest.update(data: piece)
+                bytes += Int64(piece.count)
+            }
+        } catch {
+            throw .fileFailed(path: path, FileFailure("read the file", errno))
+        }
+        sha256 = digest.finalize().hexadecimal
+    }
+
+    private static let pieceBytes = 1 << 20
+}
+
+extension SHA256.Digest {
+    /// The digest as lower-case hexadecimal digits.
+    var hexadecimal: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+}
