@@ -73,7 +73,7 @@ struct ContainerImport {
         defer { try? handle.close() }
         var batch: [ExportedRecord] = []
         var batchBytes = 0
-        for position in RecordOrder.positions(of: names, needed: needed) {
+        for position in ImportOrder.positions(of: names, needed: needed) {
             let line = lines[position]
             if batch.count == Self.batchMax || (!batch.isEmpty && batchBytes + line.length > Self.batchBytesMax) {
                 try await send(batch, into: zone, of: scope, as: user)
