@@ -206,6 +206,7 @@ import Testing
                 older["extra"] = "goes"
                 older.encryptedValues["secret"] = "older"
                 try await database.save(older)
+                cloud.clock.advance(by: .seconds(200_000))
                 let report = try await folder.importing("export", into: device)
                 #expect(report.updated == 1 && report.created == 1 && report.failed == 0, "\(report)")
                 let record = try await database.record(for: id)

@@ -217,7 +217,7 @@ extension ExportedRecord {
     /// Returns whether the export has a newer version than the cloud. The record of the user is there from the first sign-in on, empty.
     fileprivate func isNewer(than held: Record?) -> Bool {
         guard let held else { return true }
-        if isUser, !fields.isEmpty, held.fields.isEmpty { return true }
+        if isUser, fields.isEmpty || held.fields.isEmpty { return !fields.isEmpty }
         return modified.timestamp > held.modified.timestamp
     }
 
