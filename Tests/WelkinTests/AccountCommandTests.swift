@@ -67,6 +67,32 @@ import Testing
         }
     }
 
+    @Test func `a user writes everything into a folder, and puts it into another account`() async throws {
+        try await CloudAndMachines.run { setup in
+            let ada = try await setup.signedInMachine("ada")
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "n"))
+            record["title"] = "plain"
+            record.encryptedValues["text"] = "sealed"
+            try await ada.app().privateCloudDatabase.save(record)
+            let folder = ada.home + "/everything"
+            let exported = try await ada.welkin("account", "export", folder)
+            #expect(exported.status == 0 && exported.remarks.contains("in clear"), "\(exported.remarks)")
+            #expect(exported.output.contains(CloudAndMachines.container))
+            let files = ada.files(below: "everything")
+            #expect(files.contains("manifest.json") && files.contains { $0.hasSuffix("1-_defaultZone.jsonl") })
+            let again = try await ada.welkin("account", "export", folder)
+            #expect(again.status == 1 && again.remarks.contains("exists already"), "\(again.remarks)")
+
+            let ben = try await setup.signedInMachine("ben")
+            let imported = try await ben.welkin("account", "import", folder)
+            #expect(imported.status == 0, "\(imported.remarks)")
+            let read = try await ben.app().privateCloudDatabase.record(for: record.recordID)
+            #expect(read["title"] as? String == "plain" && read.encryptedValues["text"] as? String == "sealed")
+            let wrong = try await ben.welkin("account", "import", ada.home)
+            #expect(wrong.status == 1 && wrong.remarks.contains("no manifest.json"), "\(wrong.remarks)")
+        }
+    }
+
     @Test func `a user signs up, sees the status, and signs in a second device with the password`() async throws {
         try await CloudAndMachines.run { setup in
             let phone = try setup.machine("phone")

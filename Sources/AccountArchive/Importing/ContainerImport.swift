@@ -73,7 +73,7 @@ struct ContainerImport {
         defer { try? handle.close() }
         var batch: [ExportedRecord] = []
         var batchBytes = 0
-        for position in RecordOrder.positions(of: names, needed: needed) {
+        for position in ImportOrder.positions(of: names, needed: needed) {
             let line = lines[position]
             if batch.count == Self.batchMax || (!batch.isEmpty && batchBytes + line.length > Self.batchBytesMax) {
                 try await send(batch, into: zone, of: scope, as: user)
@@ -217,7 +217,7 @@ extension ExportedRecord {
     /// Returns whether the export has a newer version than the cloud. The record of the user is there from the first sign-in on, empty.
     fileprivate func isNewer(than held: Record?) -> Bool {
         guard let held else { return true }
-        if isUser, !fields.isEmpty, held.fields.isEmpty { return true }
+        if isUser, fields.isEmpty || held.fields.isEmpty { return !fields.isEmpty }
         return modified.timestamp > held.modified.timestamp
     }
 

@@ -11,8 +11,10 @@ struct DeviceCall {
     let address: String
     /// The user whose web token came along; nil when none did.
     let user: UserID?
-    /// The session of that web token.
+    /// The session of that web token; nil where it has ended.
     let sessionID: String?
+    /// Whether a web token came along, of whatever session.
+    let hasWebToken: Bool
     /// What the request is about, for the log.
     let subject: RequestSubject
 
@@ -25,6 +27,7 @@ struct DeviceCall {
         address = request.address
         self.user = user?.user
         sessionID = user?.sessionID
+        hasWebToken = user != nil
         subject = request.subject
     }
 }

@@ -38,7 +38,8 @@ import Testing
 
     /// Endpoints that a path of their own names; examples of them are checked above.
     private static let namedByPath: Set<EndpointName> = [
-        .assetUpload, .assetDownload, .courier, .landingPage, .signInPage, .signUpPage, .signInScript, .styleSheet,
+        .assetUpload, .assetDownload, .courier, .landingPage, .accountPage, .signInPage, .signUpPage, .signInScript,
+        .styleSheet,
         .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript,
         .health, .metrics, .openAPI, .directoryHistory, .site, .unknown,
     ]

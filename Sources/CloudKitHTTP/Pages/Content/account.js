@@ -350,7 +350,7 @@ async function showDeletion() {
   const days = Math.ceil(graceSeconds / 86_400);
   const when = graceSeconds < 86_400 ? "at once" : `in ${days} day${days === 1 ? "" : "s"}`;
   fill("deletion",
-    element("p", { textContent: `All of your devices are signed out now. Your records, files and keys are deleted ${when}: your shares end for all who take part in them, and you leave those of others. ${graceSeconds < 86_400 ? "It cannot be taken back." : "To keep the account, sign in here before that."} Records in public databases stay; download everything first if you want to keep it.` }),
+    element("p", { textContent: `When you delete the account, all of your devices are signed out at once. Your records, files and keys are deleted ${when}: your shares end for all who take part in them, and you leave those of others. ${graceSeconds < 86_400 ? "It cannot be taken back." : "To keep the account, sign in here before that."} Records in public databases stay; download everything first if you want to keep it.` }),
     form("delete-account", "Delete my account", [["Password", { name: "password", type: "password", autocomplete: "current-password" }], ["Type delete to confirm", { name: "sure", pattern: "delete", autocomplete: "off" }]], async ({ password }) => {
       say("One moment…");
       const { proof } = await passwordKeys(session.email, password.value);

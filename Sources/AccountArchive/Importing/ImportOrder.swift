@@ -1,5 +1,5 @@
 /// The order in which the records of a zone are saved: each after those that it needs.
-struct RecordOrder {
+struct ImportOrder {
     /// Returns the positions of records, those that others need first. Circles, which references may form, are cut at any place.
     ///
     /// - Parameters:
