@@ -308,6 +308,12 @@ def tried(mutants, sites):
     return chosen + [mutant for mutant in mutants if not mutant.name][:sites]
 
 
+def is_wanted(target, options):
+    if options.targets:
+        return target in options.targets.split(",")
+    return options.slow or target not in mutant_reach.SLOW_TARGETS
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="script/mutants", description=__doc__)
     parser.add_argument("--sites", type=int, help="number of random faults (default 200, with --planted 0)")
@@ -324,6 +330,8 @@ def arguments():
     parser.add_argument("--width", type=int, default=8, help="tests at once in each run (default 8)")
     parser.add_argument("--slow", action="store_true", help="with the targets that take long: " + ", ".join(
         sorted(mutant_reach.SLOW_TARGETS)))
+    parser.add_argument("--targets", help="only suites of these test targets, separated by commas; --resume without this "
+                        "option goes on with the others")
     parser.add_argument("--seconds", type=float, help="the suites that a fault is tried with take at most this time "
                         "without it; --resume without this option goes on with the others")
     parser.add_argument("--minutes", type=float, help="tries no further fault after this time; those tried are a random part")
@@ -355,8 +363,7 @@ def main():
         wanted = {int(number) for number in options.only.split(",")}
         mutants = [mutant for mutant in mutants if mutant.number in wanted]
     runner = Runner(folder, prefix, options.width)
-    suites = [suite for suite in runner.list_suites()
-              if options.slow or suite.name.split(".")[0] not in mutant_reach.SLOW_TARGETS]
+    suites = [suite for suite in runner.list_suites() if is_wanted(suite.name.split(".")[0], options)]
     until = time.monotonic() + 60 * options.minutes if options.minutes else None
     suites = mutant_reach.record(runner, suites, folder / f"reached-{choice}.jsonl", options.workers)
     log = folder / f"mutants-{choice}.jsonl"
