@@ -57,7 +57,7 @@ import Testing
             query: Query(recordType: "Note", filters: [filter]), zoneID: nil, firesOn: .created, firesOnce: false)
         let read = try #require(
             CKSubscription.from(Subscription(id: "Q", interest: .query(query))) as? CKQuerySubscription)
-        #expect(read.predicate.predicateFormat == predicate)
+        #expect(PredicateTree(read.predicate) == PredicateTree(NSPredicate(format: predicate)))
     }
 
     @Test func `B-QRY-10 B-QRY-13 locations, users and dates are read back too`() throws {
