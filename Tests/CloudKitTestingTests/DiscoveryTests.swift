@@ -66,6 +66,7 @@ private struct OlderCode: OlderForms {
         try await bea.addPhoneNumber("+441632960083")
         let user = try await theirs.userRecordID()
         #expect(try await container.userIdentity(forEmailAddress: "bea@example.com") == nil)
+        #expect(CKContainer.ApplicationPermissions.userDiscoverability.rawValue == 1)
         #expect(try await theirs.applicationPermissionStatus(for: .userDiscoverability) == .initialState)
         #expect(try await theirs.requestApplicationPermission(.userDiscoverability) == .denied)
 

@@ -133,6 +133,19 @@ private func failure(of text: String, limits: WireLimits = .web) -> RequestFailu
         #expect(failure(of: #"{"operations":[\#(nameless),\#(nameless)]}"#) == nil)
     }
 
+    @Test func `records of one request are of one zone`() throws {
+        func body(_ zones: [String]) -> String {
+            let operations = zones.enumerated().map { index, zone in
+                #"{"operationType":"forceDelete","record":{"recordName":"R\#(index)","zoneID":{"zoneName":"\#(zone)"}}}"#
+            }
+            return #"{"operations":[\#(operations.joined(separator: ","))]}"#
+        }
+        #expect(try request(body(["Y", "Y"])).zoneID == ZoneID(zoneName: "Y"))
+        #expect(
+            failure(of: body(["Y", "Z"]))?.reason
+                == "BadRequestException: records of several zones in one request")
+    }
+
     @Test func `an unexpected input is named by its place`() {
         #expect(
             failure(of: #"{"operations":[{"operationType":"upsert"}]}"#)?.reason

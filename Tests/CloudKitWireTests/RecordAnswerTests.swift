@@ -124,12 +124,15 @@ import Testing
 
     @Test func `every failure survives the native surface and has one of the fourteen words`() throws {
         for code in RequestFailure.Code.allCases {
-            let failure = RequestFailure(code, "why", remedy: "what", retryAfter: 3)
+            var failure = RequestFailure(code, "why", remedy: "what", retryAfter: 3)
+            failure.restoredTo = 5
             let answer = [RecordOutcome.failed(recordName: "R", failure)].wireAnswer(style: nativeStyle)
             #expect(try [RecordOutcome](wireAnswer: answer, zoneID: .default) == [.failed(recordName: "R", failure)])
             let error = WireError(failure: failure, redirectURL: "https://example.com/")
             let whole = error.wireAnswer(style: nativeStyle)
-            #expect(WireError(wireAnswer: whole, status: code.httpStatus).failure == failure)
+            let read = WireError(wireAnswer: whole, status: code.httpStatus)
+            #expect(read.failure == failure)
+            #expect(read.failure.requestID == read.uuid && read.uuid?.isEmpty == false)
             let web = WireError(wireAnswer: error.wireAnswer(style: webStyle), status: code.httpStatus).failure
             #expect(WireErrorCode(web.code) == WireErrorCode(code))
         }

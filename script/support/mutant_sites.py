@@ -167,7 +167,7 @@ def conditions(path, index, line, mask):
         if re.match(r"\s*(let|var|case|#|unsafe)\b", clause) or "{" in mask[begin:end]:
             continue
         marks, rest = effects(clause)
-        if re.match(r"(try\?|try!)", rest) or not rest:
+        if re.match(r"(try\?|try!)", rest) or rest in ("", "true", "false"):
             continue
         lead = re.match(r"\s*", clause).group(0)
 
@@ -233,6 +233,9 @@ def statements(path, index, lines, mask):
             (",", "{", "=", "(", "&&", "||", "+", "-", "?", ":", "??")):
         return
     if before.endswith("{") and after == "}" and "=" not in match.group(4):
+        return
+    # Memory that is reserved early changes nothing that a test could notice; an initializer has to call the other one.
+    if re.search(r"\.reserveCapacity\(|\bself\.init\(", mask) or ("=" not in match.group(4) and " ?? " in mask):
         return
     if "=" in match.group(4):
         if is_initializer(lines, index):

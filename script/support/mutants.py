@@ -1,50 +1,40 @@
-"""Plants faults in a copy of the sources, all in one build, and runs the tests against each.
+"""Plants faults in a copy of the sources, all in one build, and runs the tests that reach them.
 
-Every fault asks `isMutant(number)` at run time; the number is in the environment variable WELKIN_MUTANT, read once. The report says
-which target noticed each fault first.
+Every fault asks `isMutant(number)` at run time; the number is in the environment variable WELKIN_MUTANT, read once. A first run of
+each suite without a fault records which faults it reaches. The report says which suite noticed each fault first.
 """
 
 import argparse
 import collections
-import json
+import hashlib
 import os
 import pathlib
 import random
 import re
+import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 
+import mutant_reach
 import mutant_sites
+from mutant_judge import Judge
+from mutant_runs import REACHED_BYTES, Runner
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BUILD = ["--traits", "TLS", "--explicit-target-dependency-import-check", "error", "-debug-info-format", "none"]
-BUNDLE = ".build/debug/welkinPackageTests.xctest"
 REPORT = ROOT / "docs/mutation.md"
 BEGIN, END = "<!-- begin of the table of script/mutants -->", "<!-- end of the table of script/mutants -->"
 
-# The targets whose tests notice a fault of a module, the likeliest and quickest first.
-TARGETS = {
-    "CloudKitServer": ["CloudKitServerTests", "CloudKitHTTPTests", "ConformanceTests", "SimulationTests"],
-    "CloudKitAccounts": ["CloudKitAccountsTests", "CloudKitServerTests", "CloudKitHTTPTests", "ConformanceTests"],
-    "CloudKitRecordLayer": ["CloudKitRecordLayerTests", "CloudKitServerTests", "ConformanceTests", "SimulationTests"],
-    "CloudKitEncryption": [
-        "CloudKitEncryptionTests", "CloudKitClientTests", "CloudKitTests", "HostileCloudTests", "ConformanceTests",
-        "SimulationTests"],
-    "CloudKitWire": ["CloudKitWireTests", "CloudKitHTTPTests", "CloudKitTests", "ConformanceTests"],
-    "CloudKitHTTP": ["CloudKitHTTPTests", "ConformanceTests", "WelkinTests"],
-    "CloudKitClient": [
-        "CloudKitClientTests", "CloudKitTests", "HostileCloudTests", "ConformanceTests", "CloudKitTestingTests",
-        "SimulationTests"],
-    "CloudKit": ["CloudKitTests", "ConformanceTests", "CloudKitTestingTests"],
-}
-# The line of a run that reports a failure.
-FAILURE = re.compile(r"\W* (Test|Suite) .* recorded an issue")
-SWITCH = '''\
+# The modules that faults are planted in.
+MODULES = [
+    "CloudKitServer", "CloudKitAccounts", "CloudKitRecordLayer", "CloudKitEncryption", "CloudKitWire", "CloudKitHTTP",
+    "CloudKitClient", "CloudKit"]
+# Random faults that are built beyond the number asked for, since some do not compile.
+SPARE = 0.15
+SWITCH = f'''\
 #if canImport(Glibc)
 import Glibc
 #elseif canImport(Darwin)
@@ -52,9 +42,23 @@ import Darwin
 #endif
 
 /// The number of the fault that is switched on; 0: none.
-private let activeMutant: Int = getenv("WELKIN_MUTANT").flatMap { Int(String(cString: $0)) } ?? 0
+private let activeMutant: Int = getenv("WELKIN_MUTANT").flatMap {{ Int(String(cString: $0)) }} ?? 0
 
-func isMutant(_ number: Int) -> Bool { activeMutant == number }
+/// A byte for each fault, in a file that all processes of a run share: 1 if the fault is reached. A race between two threads
+/// that write the same byte changes nothing.
+nonisolated(unsafe) private let reachedMutants: UnsafeMutablePointer<UInt8>? = {{
+    guard let path = getenv("WELKIN_MUTANTS_REACHED") else {{ return nil }}
+    let descriptor = open(path, O_RDWR)
+    guard descriptor >= 0 else {{ return nil }}
+    defer {{ close(descriptor) }}
+    let memory = mmap(nil, {REACHED_BYTES}, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor, 0)
+    return memory == MAP_FAILED ? nil : memory?.assumingMemoryBound(to: UInt8.self)
+}}()
+
+func isMutant(_ number: Int) -> Bool {{
+    if let reachedMutants {{ reachedMutants[number] = 1 }}
+    return activeMutant == number
+}}
 '''
 
 
@@ -64,11 +68,17 @@ class Mutant:
     def __init__(self, site, name=None, targets=None):
         self.site = site
         self.name = name
-        self.module = site.path.split("/")[1]
-        self.targets = targets or TARGETS[self.module]
+        # The tests that are likely to notice it: the target or the suites that run first.
+        self.targets = targets or [site.path.split("/")[1] + "Tests"]
         self.number = 0
         self.outcome = None
-        self.seconds = 0.0
+        # The suites that reach it, and those of them that were not run.
+        self.reaching = 0
+        self.left = 0
+
+    @property
+    def key(self):
+        return f"{self.site.key}\t{self.site.line}"
 
 
 # MARK: Choosing
@@ -168,20 +178,26 @@ def copy(names, mutants, folder):
         elif not target.is_file() or (ROOT / name).read_bytes() != target.read_bytes():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, target)
-    for module in TARGETS:
+    for module in MODULES:
         write(folder / "Sources" / module / "MutantSwitch.swift", SWITCH)
-    kept = set(names) | {f"Sources/{module}/MutantSwitch.swift" for module in TARGETS}
+    kept = set(names) | {f"Sources/{module}/MutantSwitch.swift" for module in MODULES}
     for place in ("Sources", "Tests", "Examples"):
         for path in (folder / place).rglob("*.swift"):
             if str(path.relative_to(folder)) not in kept and ".build" not in path.parts:
                 path.unlink()
 
 
+def without_known(folder, mutants):
+    """The faults without those that did not compile in this folder before."""
+    record = folder / "not-compiling.txt"
+    known = set(record.read_text().split("\n")) if record.is_file() else set()
+    return [mutant for mutant in mutants if mutant.site.key not in known]
+
+
 def build(folder, prefix, mutants, names):
     """Builds the copy; faults that do not compile are dropped, also by later runs in the same folder."""
     record = folder / "not-compiling.txt"
-    known = set(record.read_text().split("\n")) if record.is_file() else set()
-    mutants = [mutant for mutant in mutants if mutant.site.key not in known]
+    mutants = without_known(folder, mutants)
     while True:
         copy(names, mutants, folder)
         print(f"Build with {len(mutants)} faults", flush=True)
@@ -210,84 +226,6 @@ def build(folder, prefix, mutants, names):
             keys.writelines(mutant.site.key + "\n" for mutant in dropped)
 
 
-# MARK: Running
-
-
-def filter_of(target):
-    """The filter of a target, or of one suite of it."""
-    return f"^{re.escape(target)}[./]"
-
-
-def run(folder, prefix, target, number, seconds):
-    """Runs the tests of a target with a fault: `passed`, `failed`, `crashed` or `hung`."""
-    environment = dict(os.environ, WELKIN_MUTANT=str(number), SIMULATION_SEEDS=os.environ.get("SIMULATION_SEEDS", "40"))
-    environment.setdefault("SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH", str(8 * (os.cpu_count() or 1)))
-    process = subprocess.Popen(
-        [*prefix, BUNDLE, "--testing-library", "swift-testing", "--parallel", "--filter", filter_of(target)],
-        cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
-        text=True, errors="replace")
-    timer = threading.Timer(seconds, end, [process])
-    timer.start()
-    failed = False
-    for line in process.stdout:
-        if FAILURE.match(line):
-            # One failure is enough: the rest of the tests need not run.
-            failed = True
-            end(process)
-            break
-    process.stdout.close()
-    code = process.wait()
-    hung = not timer.is_alive() and code == -signal.SIGKILL
-    timer.cancel()
-    if code == 69:
-        sys.exit(f"{target} has no tests")
-    return "failed" if failed else "hung" if hung else "passed" if code == 0 else "failed" if code == 1 else "crashed"
-
-
-def end(process):
-    """Ends a run and the programs that its tests started."""
-    try:
-        os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-
-
-def judge(mutants, folder, prefix, limit, log, until=None):
-    """Runs the targets of each fault until one notices it; returns the faults that were tried before the time was up."""
-    usual = {}
-
-    def usual_seconds(target):
-        """The time of a target without a fault, tried when it is first needed."""
-        if target not in usual:
-            start = time.monotonic()
-            outcome = run(folder, prefix, target, 0, 10 * limit)
-            usual[target] = time.monotonic() - start
-            print(f"{target} without a fault: {outcome}, {usual[target]:.0f} s", flush=True)
-            if outcome != "passed":
-                sys.exit(f"{target} does not pass without a fault")
-        return usual[target]
-
-    tried = []
-    for mutant in mutants:
-        start = time.monotonic()
-        if until is not None and start > until:
-            break
-        tried.append(mutant)
-        mutant.outcome = "unnoticed"
-        for target in mutant.targets:
-            outcome = run(folder, prefix, target, mutant.number, max(limit, 4 * usual_seconds(target)))
-            if outcome != "passed":
-                mutant.outcome = f"{outcome}: {target}"
-                break
-        mutant.seconds = time.monotonic() - start
-        print(f"{mutant.number}: {mutant.outcome}, {mutant.seconds:.0f} s: {mutant.site.path}:{mutant.site.line + 1} "
-              f"{mutant.name or mutant.site.first}", flush=True)
-        log.write(json.dumps({"number": mutant.number, "outcome": mutant.outcome, "path": mutant.site.path,
-                              "line": mutant.site.line + 1, "fault": mutant.site.first}) + "\n")
-        log.flush()
-    return tried
-
-
 # MARK: Reporting
 
 
@@ -302,18 +240,32 @@ def explanations():
     if REPORT.is_file():
         for line in REPORT.read_text().split("\n"):
             parts = [part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]]
-            if len(parts) == 5 and parts[3] == "unnoticed" and parts[4]:
+            if len(parts) == 5 and parts[3].startswith("unnoticed") and parts[4]:
                 reasons[(parts[0].split(":")[0], parts[2])] = parts[4]
     return reasons
 
 
+def outcome_of(mutant):
+    """The cell that says how a fault was noticed, or how little it was tried."""
+    if mutant.outcome == "unnoticed" and not mutant.reaching:
+        return "unnoticed: no test reaches it"
+    if mutant.outcome == "unnoticed" and mutant.left:
+        return f"unnoticed by {mutant.reaching - mutant.left} of {mutant.reaching} suites"
+    return mutant.outcome
+
+
+def share(mutants):
+    noticed = sum(mutant.outcome != "unnoticed" for mutant in mutants)
+    return f"{noticed} of {len(mutants)} noticed ({100 * noticed / max(1, len(mutants)):.0f} %)"
+
+
 def report(mutants, command, total):
     reasons = explanations()
-    noticed = [mutant for mutant in mutants if mutant.outcome != "unnoticed"]
+    chosen, random_ones = [mutant for mutant in mutants if mutant.name], [mutant for mutant in mutants if not mutant.name]
+    shares = [f"of {total} possible random faults {len(random_ones)} were tried, {share(random_ones)}"] * bool(random_ones)
+    shares += [f"of the faults that a person chose, {share(chosen)}"] * bool(chosen)
     lines = [
-        BEGIN, "",
-        f"`{command}`: {len(mutants)} faults of {total} possible ones, {len(noticed)} noticed "
-        f"({100 * len(noticed) / max(1, len(mutants)):.0f} %).", "",
+        BEGIN, "", f"`{command}`: {'; '.join(shares)}.", "",
         "| place | kind | fault | noticed by | reason if unnoticed |", "|---|---|---|---|---|",
     ]
     for mutant in sorted(mutants, key=lambda mutant: (mutant.outcome != "unnoticed", mutant.site.path, mutant.site.line)):
@@ -321,59 +273,107 @@ def report(mutants, command, total):
         place = f"{site.path.removeprefix('Sources/')}:{site.line + 1}"
         fault = cell(mutant.name or site.first)
         reason = reasons.get((place.split(":")[0], fault), "") if mutant.outcome == "unnoticed" else ""
-        lines.append(f"| {place} | {site.kind} | {fault} | {mutant.outcome} | {reason} |")
+        lines.append(f"| {place} | {site.kind} | {fault} | {outcome_of(mutant)} | {reason} |")
     lines += ["", END]
     text = REPORT.read_text() if REPORT.is_file() else f"{BEGIN}\n{END}\n"
     before, after = text.split(BEGIN)[0], text.split(END)[1]
     REPORT.write_text(before + "\n".join(lines) + after)
 
 
-def main():
-    parser = argparse.ArgumentParser(prog="script/mutants", description=__doc__)
-    parser.add_argument("--sites", type=int, help="number of random faults (default 200, with --planted 0)")
-    parser.add_argument("--seed", type=int, default=1, help="chooses the faults (default 1)")
-    parser.add_argument("--modules", default=",".join(TARGETS), help="modules, separated by commas")
-    parser.add_argument("--planted", action="store_true", help="the faults of planted_faults.txt too")
-    parser.add_argument("--folder", help="a folder for the copy and its build, kept for the next run")
-    parser.add_argument("--timeout", type=float, default=120, help="the least number of seconds that a target gets (default 120)")
-    parser.add_argument("--prefix", default="", help="a command before builds and tests, such as 'nice'")
-    parser.add_argument("--list", action="store_true", help="only lists the faults")
-    parser.add_argument("--minutes", type=float, help="tries no further fault after this time; those tried are a random part")
-    parser.add_argument("--only", help="the numbers of the faults to try, separated by commas; all are built")
-    parser.add_argument("--report", action="store_true", help="writes the table of docs/mutation.md")
-    options = parser.parse_args()
-    names = tracked()
+def choose(options, names):
+    """The faults to build, with spare ones, in the order of their places, and how many random ones are possible."""
     sites = options.sites if options.sites is not None else 0 if options.planted else 200
-    mutants, total = drawn(names, set(options.modules.split(",")), sites, options.seed) if sites else ([], 0)
+    mutants, total = [], 0
+    if sites:
+        built = sites + int(SPARE * sites) + 1
+        mutants, total = drawn(names, set(options.modules.split(",")), built, options.seed)
     if options.planted:
         chosen = planted()
         taken = {(mutant.site.path, mutant.site.line) for mutant in chosen}
         mutants = chosen + [mutant for mutant in mutants if (mutant.site.path, mutant.site.line) not in taken]
-        total += len(chosen)
+    for place, mutant in enumerate(mutants):
+        mutant.place = place
     mutants.sort(key=lambda mutant: (mutant.site.path, mutant.site.line))
     for number, mutant in enumerate(mutants, 1):
         mutant.number = number
+    if len(mutants) >= REACHED_BYTES:
+        sys.exit(f"at most {REACHED_BYTES - 1} faults fit in a build")
+    return mutants, sites, total
+
+
+def tried(mutants, sites):
+    """The faults to try, in the order they were drawn: those that a person chose, and the first of those that compile."""
+    mutants = sorted(mutants, key=lambda mutant: mutant.place)
+    chosen = [mutant for mutant in mutants if mutant.name]
+    return chosen + [mutant for mutant in mutants if not mutant.name][:sites]
+
+
+def is_wanted(target, options):
+    if options.targets:
+        return target in options.targets.split(",")
+    return options.slow or target not in mutant_reach.SLOW_TARGETS
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="script/mutants", description=__doc__)
+    parser.add_argument("--sites", type=int, help="number of random faults (default 200, with --planted 0)")
+    parser.add_argument("--seed", type=int, default=1, help="chooses the faults (default 1)")
+    parser.add_argument("--modules", default=",".join(MODULES), help="modules, separated by commas")
+    parser.add_argument("--planted", action="store_true", help="the faults of planted_faults.txt too")
+    parser.add_argument("--folder", help="a folder for the copy and its build, kept for the next run")
+    parser.add_argument("--prefix", default="", help="a command before builds and tests, such as 'nice'")
+    parser.add_argument("--list", action="store_true", help="only lists the faults")
+    parser.add_argument("--build-only", action="store_true", help="builds the copy and runs nothing")
+    parser.add_argument("--skip-build", action="store_true", help="takes the copy as an earlier run built it")
+    parser.add_argument("--resume", action="store_true", help="goes on with what an earlier run in the folder did not try")
+    parser.add_argument("--workers", type=int, default=2, help="runs at once (default 2)")
+    parser.add_argument("--width", type=int, default=8, help="tests at once in each run (default 8)")
+    parser.add_argument("--slow", action="store_true", help="with the targets that take long: " + ", ".join(
+        sorted(mutant_reach.SLOW_TARGETS)))
+    parser.add_argument("--targets", help="only suites of these test targets, separated by commas; --resume without this "
+                        "option goes on with the others")
+    parser.add_argument("--seconds", type=float, help="the suites that a fault is tried with take at most this time "
+                        "without it; --resume without this option goes on with the others")
+    parser.add_argument("--minutes", type=float, help="tries no further fault after this time; those tried are a random part")
+    parser.add_argument("--only", help="the numbers of the faults to try, separated by commas; all are built")
+    parser.add_argument("--report", action="store_true", help="writes the table of docs/mutation.md")
+    return parser.parse_args()
+
+
+def main():
+    options = arguments()
+    names = tracked()
+    mutants, sites, total = choose(options, names)
     if options.list:
-        for mutant in mutants:
+        for mutant in tried(mutants, sites):
             print(f"{mutant.site.path}:{mutant.site.line + 1} [{mutant.site.kind}] {mutant.name or mutant.site.first}")
-        print(f"{len(mutants)} of {total}")
+        print(f"{len(tried(mutants, sites))} of {total}")
         return
     folder = pathlib.Path(options.folder or tempfile.mkdtemp(prefix="welkin-mutants-"))
     folder.mkdir(parents=True, exist_ok=True)
     print(f"The copy is {folder}", flush=True)
-    prefix = options.prefix.split()
-    mutants = build(folder, prefix, mutants, names)
+    prefix = shlex.split(options.prefix)
+    # Numbers are those of all faults that were chosen, so the records of runs belong to this choice.
+    choice = hashlib.sha256("\n".join(mutant.key for mutant in mutants).encode()).hexdigest()[:12]
+    mutants = without_known(folder, mutants) if options.skip_build else build(folder, prefix, mutants, names)
+    if options.build_only:
+        return
+    mutants = tried(mutants, sites)
     if options.only:
         wanted = {int(number) for number in options.only.split(",")}
         mutants = [mutant for mutant in mutants if mutant.number in wanted]
-    # Those that a person chose take seconds; the order of the others is random, so that the first of them are a sample.
-    random.Random(options.seed).shuffle(mutants)
-    mutants.sort(key=lambda mutant: mutant.name is None)
+    runner = Runner(folder, prefix, options.width)
+    suites = [suite for suite in runner.list_suites() if is_wanted(suite.name.split(".")[0], options)]
     until = time.monotonic() + 60 * options.minutes if options.minutes else None
-    with open(folder / "mutants.jsonl", "w") as log:
-        mutants = judge(mutants, folder, prefix, options.timeout, log, until)
-    noticed = sum(mutant.outcome != "unnoticed" for mutant in mutants)
-    print(f"{noticed} of {len(mutants)} noticed ({100 * noticed / max(1, len(mutants)):.0f} %)")
+    suites = mutant_reach.record(runner, suites, folder / f"reached-{choice}.jsonl", options.workers)
+    log = folder / f"mutants-{choice}.jsonl"
+    if not options.resume:
+        log.unlink(missing_ok=True)
+    judge = Judge(runner, suites, log, options.workers, options.seconds, until)
+    judge.resume()
+    judge.judge(mutants)
+    mutants = [mutant for mutant in mutants if mutant.outcome]
+    print(share(mutants))
     if options.report:
         shown = ["script/mutants"] + ["--planted"] * options.planted
         if sites:

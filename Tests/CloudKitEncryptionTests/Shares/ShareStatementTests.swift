@@ -78,6 +78,15 @@ import Testing
         }
     }
 
+    @Test func `B-TM-06 the first statement that is seen is not older than the share's key`() throws {
+        var (pins, epochs) = (IdentityPins(), HighestSeenEpochs())
+        try epochs.see(4, ofShare: share)
+        let old = try sealed(statement(), 1)
+        #expect(throws: EncryptionError.epochWentBack(.shareStatement(share: "share-1"), offered: 3, seen: 4)) {
+            try old.open(key, pins: &pins, epochs: &epochs)
+        }
+    }
+
     @Test func `B-TM-06 a statement counts in its own share, under its own key, by a host`() throws {
         var (pins, epochs) = (IdentityPins(), HighestSeenEpochs())
         let other = RecordAddress(zone: share.zone, name: "share-2")

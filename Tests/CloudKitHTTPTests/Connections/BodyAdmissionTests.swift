@@ -47,6 +47,18 @@ import Testing
         }
     }
 
+    @Test func `a request without a user has a body of at most 64 KB`() async throws {
+        try await TestCloud.run { cloud in
+            let target = TestCloud.target("records/query", "public", try await cloud.apiToken())
+            let query = #"{"query":{"recordType":"Note"}}"#
+            let short = try await cloud.client.post(target, query)
+            let padding = String(repeating: " ", count: 65_536 - query.utf8.count)
+            #expect(short.status != 421)
+            #expect(try await cloud.client.post(target, query + padding).status == short.status)
+            #expect(try await answer(cloud, target, announcing: 65_537).status == 421)
+        }
+    }
+
     @Test func `sign-in takes a small body only`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.apiToken()

@@ -30,6 +30,18 @@ import Testing
         #expect(table.admit(7, from: nil, at: start) == .acceptedInPlace(of: 1))
     }
 
+    @Test func `many requests of one connection do not change which one has waited longest`() {
+        var table = table(max: 2)
+        for id in 1...2 { #expect(table.admit(id, from: nil, at: start) == .accepted) }
+        #expect(table.admit(3, from: nil, at: start) == .acceptedInPlace(of: 1))
+        for _ in 0..<200 {
+            table.requestBegan(2, at: start)
+            table.requestEnded(2, leavesBody: false, at: start)
+        }
+        #expect(table.waitingCount <= 100)
+        #expect(table.admit(4, from: nil, at: start) == .acceptedInPlace(of: 3))
+    }
+
     @Test func `requests under way are not interrupted; newcomers are refused`() {
         var table = table(max: 2)
         for id in 1...2 {

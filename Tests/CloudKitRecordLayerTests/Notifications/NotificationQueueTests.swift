@@ -84,6 +84,16 @@ import Testing
         #expect(try await Self.keys(Self.page(for: "a", in: store, oldest: 2002)) == [])
     }
 
+    @Test func `a queue forgets everything that is too old, however much that is`() async throws {
+        let store = MemoryStore()
+        let limits = NotificationQueueLimits(countMax: 100, lifetime: 1000)
+        try await Self.enqueue((1...40).map { Self.draft("\($0)", from: nil) }, in: store, limits: limits)
+        try await Self.enqueue([Self.draft("new", from: nil)], in: store, now: 2001, limits: limits)
+        #expect(try await Self.keys(Self.page(for: "a", in: store)) == ["new"])
+        let header = try await store.read(Self.partition) { try await $0.notificationQueueHeader() }
+        #expect(header.count == 1 && header.lost == 40)
+    }
+
     @Test func `a queue is read in pages`() async throws {
         let store = MemoryStore()
         try await Self.enqueue((1...5).map { Self.draft("\($0)", from: "a") }, in: store)

@@ -194,6 +194,23 @@ import Testing
         try await expect(damage, in: Self.partition) { $0.first == damage.kind.rawValue }
     }
 
+    @Test func `a check notices an entry of a share's feed that names another record`() async throws {
+        try await CloudKitServerTests.withCloud(.sqlite) { test in
+            try await test.makeZone()
+            try await test.modify([create("A"), create("B", parent: .set(recordName: "A"))])
+            try await test.shareTree("A", with: [invite(TestCloud.bob)])
+            #expect(try await check(test).findings == [])
+            let count = try await test.store.write(Self.partition) { transaction in
+                let rows = try await transaction.scan(Subspace.shareFeed.range, limit: 10)
+                if let first = rows.first, let last = rows.last { transaction.set(first.key, last.value) }
+                return rows.count
+            }
+            #expect(count > 1)
+            let problems = try await check(test).findings.map(\.problem)
+            #expect(problems.contains("it has no entry in the feed of its share"), "\(problems)")
+        }
+    }
+
     @Test(arguments: [
         RowDamage(.joinedZone, "the value is not of its kind's form"),
         RowDamage(.joinedFeed, removed: true, "a zone has no entry in its feed"),

@@ -295,6 +295,27 @@ import Testing
                 ])
         }
     }
+
+    @Test func `B-DB-07 a custom role has at most 1000 users`() async throws {
+        try await withCloud { test in
+            try await importing("DEFINE SCHEMA CREATE ROLE editor;", test)
+            let users = (0..<999).map { "_user\($0)" }
+            try await test.store.write(Partition.schema(TestCloud.container, .development)) {
+                $0.setSchemaRole("editor", users: users)
+            }
+            let cloud = test.restarted()
+            func give(to user: UserID, _ isGiven: Bool = true) async throws {
+                try await SetRoles(cloud).run(
+                    "editor", isGiven: isGiven, to: user, in: TestCloud.container, .development)
+            }
+            try await give(to: TestCloud.ada)
+            await expect(.itemLimitExceeded) { try await give(to: TestCloud.bob) }
+            try await give(to: TestCloud.ada, false)
+            try await give(to: TestCloud.bob)
+            let members = try await SetRoles(cloud).members(in: TestCloud.container, .development)
+            #expect(members["editor"]?.count == 1000)
+        }
+    }
 }
 
 extension String {

@@ -30,6 +30,12 @@ import Testing
         #expect(failures > 100)
     }
 
+    @Test func `an archived record identifier without a name is none`() {
+        let zone = CKRecordZone.ID(zoneName: "Z").content
+        #expect(CKRecord.ID(CKRecord.ID.Content(recordName: "", zoneID: zone)) == nil)
+        #expect(CKRecord.ID(CKRecord.ID.Content(recordName: "r", zoneID: zone))?.recordName == "r")
+    }
+
     @Test func `any byte of an archive of this framework may be damaged`() throws {
         let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "r"))
         record["list"] = [1.5, 2.5]

@@ -76,9 +76,15 @@ private final class ScriptedCourier: Transport {
 }
 
 @Suite(.timeLimit(.minutes(20))) struct RemoteNotificationTests {
-    private static func container(_ courier: ScriptedCourier) -> CKContainer {
+    private static func container(
+        _ courier: ScriptedCourier, sleep: @escaping @Sendable (Duration) -> Void = { _ in }
+    ) -> CKContainer {
         let time = ClientClock(
-            now: ClientClock.system.now, sleep: { _ in await Task.yield() }, random: { 0 })
+            now: ClientClock.system.now,
+            sleep: {
+                sleep($0)
+                await Task.yield()
+            }, random: { 0 })
         return CKContainer(
             identifier: "iCloud.a", endpoint: "http://x", account: ScriptedAccount(), transport: courier,
             clientEnvironment: time)
@@ -136,6 +142,20 @@ private final class ScriptedCourier: Transport {
         var notifications = Self.container(courier).remoteNotifications.makeAsyncIterator()
         #expect(await notifications.next()?.notification?.subscriptionID == "A")
         #expect(courier.registrations == 2)
+    }
+
+    @Test func `pauses after failures grow, and begin again after an answer`() async throws {
+        let courier = ScriptedCourier()
+        for _ in 0..<3 { courier.answer(TransportResponse(status: 503)) }
+        courier.give("A", position: "p1")
+        courier.answer(TransportResponse(status: 503))
+        courier.give("B", position: "p2")
+        let pauses = Mutex<[Duration]>([])
+        let container = Self.container(courier) { pause in pauses.withLock { $0.append(pause) } }
+        var notifications = container.remoteNotifications.makeAsyncIterator()
+        #expect(await notifications.next()?.notification?.subscriptionID == "A")
+        #expect(await notifications.next()?.notification?.subscriptionID == "B")
+        #expect(pauses.withLock { $0 } == [250, 500, 1000, 250].map { .milliseconds($0) })
     }
 
     @Test func `a cancelled task gets no more, and a closure is called until it is let go`() async throws {

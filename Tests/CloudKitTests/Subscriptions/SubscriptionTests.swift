@@ -45,6 +45,21 @@ import Testing
         #expect(back.querySubscriptionOptions == [.firesOnRecordCreation, .firesOnce])
     }
 
+    @Test(arguments: [
+        ([], "TRUEPREDICATE"), (["a"], "l CONTAINS \"a\""), (["a", "b"], "l CONTAINS \"a\" AND l CONTAINS \"b\""),
+    ])
+    func `B-SUB-05 a list that contains all of some values is read as one comparison for each`(
+        values: [String], predicate: String
+    ) throws {
+        let filter = QueryFilter(
+            key: .field("l"), comparator: .listContainsAll, value: .list(.string, values.map { .string($0) }))
+        let query = SubscribedQuery(
+            query: Query(recordType: "Note", filters: [filter]), zoneID: nil, firesOn: .created, firesOnce: false)
+        let read = try #require(
+            CKSubscription.from(Subscription(id: "Q", interest: .query(query))) as? CKQuerySubscription)
+        #expect(PredicateTree(read.predicate) == PredicateTree(NSPredicate(format: predicate)))
+    }
+
     @Test func `B-QRY-10 B-QRY-13 locations, users and dates are read back too`() throws {
         let place = CLLocation(latitude: 1, longitude: 2)
         let formats: [(String, [Any])] = [
@@ -74,8 +89,10 @@ import Testing
         query.zoneID = CKRecordZone.ID(zoneName: "Z")
         let zone = CKRecordZoneSubscription(zoneID: CKRecordZone.ID(zoneName: "Z"), subscriptionID: "Z")
         zone.recordType = "T"
+        zone.notificationInfo = CKSubscription.NotificationInfo(alertBody: "z")
         let database = CKDatabaseSubscription(subscriptionID: "D")
         database.recordType = "U"
+        database.notificationInfo = CKSubscription.NotificationInfo(alertBody: "d")
         #expect(try archivedAndBack(query).model() == query.model())
         #expect(try archivedAndBack(zone).model() == zone.model())
         #expect(try archivedAndBack(database).model() == database.model())
