@@ -88,6 +88,14 @@ export function listedShare(record, isOwn) {
   };
 }
 
+const sortedByName = (map) => [...map].toSorted(([left], [right]) => (left < right ? -1 : 1));
+
+/** The type of a field, in the schema language. */
+function typeWord({ type, isEncrypted }) {
+  const base = (isEncrypted ? "ENCRYPTED " : "") + type.replace("_LIST", "").replace("ASSETID", "ASSET");
+  return type.endsWith("_LIST") ? `LIST<${base}>` : base;
+}
+
 /** The record types of records, in the schema language. */
 class ObservedSchema {
   types = new Map();
@@ -99,18 +107,17 @@ class ObservedSchema {
   }
 
   get text() {
-    const sorted = (map) => [...map].sort(([left], [right]) => (left < right ? -1 : 1));
-    const word = ({ type, isEncrypted }) => {
-      const base = (isEncrypted ? "ENCRYPTED " : "") + type.replace("_LIST", "").replace("ASSETID", "ASSET");
-      return type.endsWith("_LIST") ? `LIST<${base}>` : base;
-    };
-    const blocks = sorted(this.types).map(([recordType, fields]) => {
-      const lines = [...sorted(fields).map(([name, field]) => `"${name}" ${word(field)}`), `GRANT WRITE TO "_creator"`, `GRANT CREATE TO "_icloud"`, `GRANT READ TO "_world"`];
+    const blocks = sortedByName(this.types).map(([recordType, fields]) => {
+      const lines = [...sortedByName(fields).map(([name, field]) => `"${name}" ${typeWord(field)}`), `GRANT WRITE TO "_creator"`, `GRANT CREATE TO "_icloud"`, `GRANT READ TO "_world"`];
       return `    RECORD TYPE "${recordType}" (\n${lines.map((line) => `        ${line}`).join(",\n")}\n    );`;
     });
     return `${["DEFINE SCHEMA", ...blocks].join("\n\n")}\n`;
   }
 }
+
+const isDefault = (zone) => zone.zoneID.zoneName === "_defaultZone";
+
+const jsonLines = (items) => items.map((item) => `${JSON.stringify(item)}\n`).join("");
 
 /** Makes one archive. */
 export class AccountArchive {
@@ -164,7 +171,6 @@ export class AccountArchive {
     const shares = [];
     const zones = [];
     const all = (await databases.privateCloudDatabase.fetchAllRecordZones()).orThrow().zones;
-    const isDefault = (zone) => zone.zoneID.zoneName === "_defaultZone";
     all.sort((left, right) => isDefault(right) - isDefault(left) || (left.zoneID.zoneName < right.zoneID.zoneName ? -1 : 1));
     for (const [index, zone] of all.entries()) {
       const { zoneName } = zone.zoneID;
@@ -174,12 +180,11 @@ export class AccountArchive {
       zones.push({ name: zoneName, hasKeyPerZone: zone.encryptionScope === "PER_ZONE", file });
     }
     const publicRecords = await this.addRecords(databases.publicCloudDatabase, "_defaultZone", `${folder}/public.jsonl`, schema, []);
-    const lines = (items) => items.map((item) => `${JSON.stringify(item)}\n`).join("");
     const joined = await joinedShares(databases.sharedCloudDatabase);
     this.manifest.containers.push({
       container, environment, userRecordName: user, folder, zones, publicRecords,
-      shares: await this.addFile(`${folder}/shares.jsonl`, lines(shares), { lines: shares.length }),
-      sharedWithMe: await this.addFile(`${folder}/shared-with-me.jsonl`, lines(joined), { lines: joined.length }),
+      shares: await this.addFile(`${folder}/shares.jsonl`, jsonLines(shares), { lines: shares.length }),
+      sharedWithMe: await this.addFile(`${folder}/shared-with-me.jsonl`, jsonLines(joined), { lines: joined.length }),
       schema: await this.addFile(`${folder}/schema.ckdb`, schema.text),
     });
   }
@@ -215,7 +220,7 @@ export class AccountArchive {
     const given = (problem ? record : opened).fields || {};
     const fields = [];
     const texts = [];
-    for (const name of Object.keys(given).sort((left, right) => (left < right ? -1 : 1))) {
+    for (const name of Object.keys(given).toSorted((left, right) => (left < right ? -1 : 1))) {
       const { value, type: word, isEncrypted: isMarked, json } = given[name];
       const type = word.replace("ENCRYPTED_", "");
       const isEncrypted = Boolean(isMarked || type !== word);

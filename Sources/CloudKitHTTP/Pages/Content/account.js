@@ -257,6 +257,10 @@ async function showDevices() {
   fill("devices", element("ul", {}, ...lines));
 }
 
+const sharesPart = (title, lines, nothing) => [
+  element("h3", { textContent: title }), lines.length > 0 ? element("ul", {}, ...lines) : element("p", { textContent: nothing }),
+];
+
 async function showShares() {
   const mine = [];
   const theirs = [];
@@ -277,8 +281,7 @@ async function showShares() {
       theirs.push(element("li", {}, element("strong", { textContent: title(share) }), ` by ${owner?.name || owner?.contact || "its owner"}`));
     }
   }
-  const part = (title, lines, nothing) => [element("h3", { textContent: title }), lines.length > 0 ? element("ul", {}, ...lines) : element("p", { textContent: nothing })];
-  fill("shares", ...part("What you share", mine, "You share nothing."), ...part("What others share with you", theirs, "Nothing is shared with you."));
+  fill("shares", ...sharesPart("What you share", mine, "You share nothing."), ...sharesPart("What others share with you", theirs, "Nothing is shared with you."));
 }
 
 // --- Everything as a file
