@@ -109,6 +109,8 @@ package final class ObjectServer: Sendable {
             echo
         fi
         while read -r _; do :; done
+        # Each of them has made a session of its own.
+        kill $(cat pids)
         kill -- -$group
         rm -rf "$folder"
         """
@@ -177,7 +179,10 @@ package final class ObjectServer: Sendable {
         use = egg:swift#dlo
         END
         cd ..
-        for kind in "${kinds[@]}"; do swift-$kind-server etc/$kind.conf >$kind.log 2>&1 & done
+        for kind in "${kinds[@]}"; do
+            swift-$kind-server etc/$kind.conf >$kind.log 2>&1 &
+            echo $! >>pids
+        done
         wait
         """
 
