@@ -109,9 +109,9 @@ package final class ObjectServer: Sendable {
             echo
         fi
         while read -r _; do :; done
-        # Each of them has made a session of its own.
-        kill $(cat pids)
-        kill -- -$group
+        # Each has made a session of its own, and has the tests' mask of signals, which may block others.
+        kill -KILL $(cat pids)
+        kill -KILL -- -$group
         rm -rf "$folder"
         """
 
