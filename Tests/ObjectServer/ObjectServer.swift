@@ -109,7 +109,9 @@ package final class ObjectServer: Sendable {
             echo
         fi
         while read -r _; do :; done
-        kill -- -$group
+        # Each has made a session of its own, and has the tests' mask of signals, which may block others.
+        kill -KILL $(cat pids)
+        kill -KILL -- -$group
         rm -rf "$folder"
         """
 
@@ -177,7 +179,10 @@ package final class ObjectServer: Sendable {
         use = egg:swift#dlo
         END
         cd ..
-        for kind in "${kinds[@]}"; do swift-$kind-server etc/$kind.conf >$kind.log 2>&1 & done
+        for kind in "${kinds[@]}"; do
+            swift-$kind-server etc/$kind.conf >$kind.log 2>&1 &
+            echo $! >>pids
+        done
         wait
         """
 

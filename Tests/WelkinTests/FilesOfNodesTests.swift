@@ -77,8 +77,11 @@ struct FilesOfNodesTests {
             let early = try await setup.runAsOperator("store", "copy-files", "--to", folder)
             #expect(early.status == 0 && early.output.contains("1 copied"), "\(early.remarks)")
             try await save("B", by: here)
-            setup.cloud.stop()
             node.stop()
+            let served = try await setup.runAsOperator("store", "copy-files", "--to", folder, "--final")
+            #expect(
+                served.status != 0 && served.remarks.contains("nodes of the cloud are running"), "\(served.remarks)")
+            setup.cloud.stop()
             let final = try await setup.runAsOperator("store", "copy-files", "--to", folder, "--final")
             #expect(final.status == 0 && final.output.contains("2 files"), "\(final.remarks)")
             setup.cloud.environment["WELKIN_ASSETS"] = folder

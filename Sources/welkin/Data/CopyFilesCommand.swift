@@ -1,5 +1,6 @@
 import ArgumentParser
 import FileStore
+import OrderedStore
 import OrderedStorePostgres
 
 /// Copies the files of assets of a cloud to another place.
@@ -23,6 +24,7 @@ struct CopyFilesCommand: AsyncParsableCommand {
         }
         let target = try FilesPlace(to)
         try await DataFolder.with(folder) { folder in
+            if final { try await refuseRunningNodes(folder.store) }
             guard target != folder.filesPlace else { throw CommandFailure("the files are in \(to) already") }
             let files = try await target.open(
                 in: folder.store, settings: try self.folder.files.settings(), now: DataFolder.now)
@@ -39,6 +41,22 @@ struct CopyFilesCommand: AsyncParsableCommand {
             } else {
                 Output.remark("Stop all nodes of the cloud, then repeat the command with --final.")
             }
+        }
+    }
+
+    /// Refuses to go on while nodes give signs of life: what they receive meanwhile would stay at the old place.
+    private func refuseRunningNodes(_ store: any PersistentStore) async throws {
+        func signs() async throws -> [Entry] {
+            try await store.read(Partition("nodes")) {
+                try await $0.scan(KeyRange(lower: [], upper: [0xFF]), limit: .max)
+            }
+        }
+        let before = try await signs()
+        if before.isEmpty { return }
+        // Each node changes its row once a second.
+        try await Task.sleep(for: .seconds(3))
+        guard try await signs() == before else {
+            throw CommandFailure("nodes of the cloud are running; stop all of them, then repeat the command")
         }
     }
 
