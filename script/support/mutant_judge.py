@@ -100,13 +100,13 @@ class Judge:
         usual = sum(suite.seconds for suite in suites)
         processor = sum(suite.processor for suite in suites)
         found = self.runner.run(
-            [filter_of(suite.name) for suite in suites], mutant.number, 180 + 8 * usual, 60 + 10 * processor)
+            [filter_of(suite.name) for suite in suites], mutant.number, 180 + 8 * usual, 25 + 10 * processor)
         if found.kind in ("passed", "empty"):
             return None
         # Alone, with the fault and without it. A crash or a hang names every test that had not ended.
         tests = found.tests[:8]
         filters = [filter_of_test(test) for test in tests] or [filter_of(suite.name) for suite in suites]
-        again = self.runner.run(filters, mutant.number, 180 + 8 * usual, 60 + 10 * processor)
+        again = self.runner.run(filters, mutant.number, 180 + 8 * usual, 25 + 10 * processor)
         if again.kind in ("passed", "empty"):
             doubts.append(f"{found.kind} once: {', '.join(tests)}")
             return self.each(mutant, suites, doubts)

@@ -26,7 +26,7 @@ FAILURE = re.compile(r"\W* (Test|Suite) .* recorded an issue")
 # Bytes of the file in which a run notes the faults that it reaches; MutantSwitch.swift has the same number.
 REACHED_BYTES = 65_536
 # A run whose processes do nothing for this many seconds hangs.
-IDLE_SECONDS_MAX = 90
+IDLE_SECONDS_MAX = 45
 
 
 @dataclasses.dataclass

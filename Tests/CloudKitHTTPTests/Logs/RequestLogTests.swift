@@ -79,19 +79,6 @@ struct RequestLogTests {
         }
     }
 
-    @Test func `a zone that cannot be changed is among the failures of its request`() async throws {
-        let buffer = LogBuffer()
-        try await TestCloud.run(requestLog: buffer) { cloud in
-            let tokens = try await cloud.signIn()
-            _ = buffer.take()
-            _ = try await cloud.client.post(
-                TestCloud.target("zones/modify", "private", tokens),
-                #"{"operations":[{"operationType":"delete","zone":{"zoneID":{"zoneName":"None"}}}]}"#)
-            let failures = try #require(buffer.take().entries.first?.details?.failures)
-            #expect(failures.map(\.item) == ["None"] && failures.map(\.code) == ["zoneNotFound"])
-        }
-    }
-
     @Test func `failures name the item, its type, the reason and the remedy`() async throws {
         let buffer = LogBuffer()
         try await TestCloud.run(requestLog: buffer) { cloud in
