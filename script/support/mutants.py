@@ -248,7 +248,7 @@ def explanations():
 def outcome_of(mutant):
     """The cell that says how a fault was noticed, or how little it was tried."""
     if mutant.outcome == "unnoticed" and not mutant.reaching:
-        return "unnoticed: no test reaches it"
+        return "unnoticed: no recorded suite reaches it"
     if mutant.outcome == "unnoticed" and mutant.left:
         return f"unnoticed by {mutant.reaching - mutant.left} of {mutant.reaching} suites"
     return mutant.outcome
