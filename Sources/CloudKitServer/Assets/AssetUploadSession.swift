@@ -27,7 +27,7 @@ package struct AssetUploadSession: Sendable {
     /// - Throws: `accessDenied` after 15 minutes; `sizeLimitExceeded`; `tryAgainLater` when the disk is nearly full.
     package func receiveWhole(announced: Int64?) async throws -> AssetReceiver {
         guard isNew else { throw RequestFailure.uploadExpired }
-        try await checkSpace(announced ?? 0)
+        try await checkSpace(for: announced ?? 0, of: announced ?? 0)
         var token = token
         token.id = try .random(in: token.purpose.partition, cloud.serverEnvironment)
         return AssetReceiver(cloud: cloud, token: token, isWhole: true, lengthMax: token.bytesMax)
@@ -56,7 +56,7 @@ package struct AssetUploadSession: Sendable {
                 .conflict, "the piece does not follow what is there",
                 remedy: "Ask for the offset with HEAD and go on there.")
         }
-        try await checkSpace(length - held)
+        try await checkSpace(for: length - held, of: length)
         var reception = AssetReceiver(
             cloud: cloud, token: token, isWhole: false, lengthMax: length, bytesToSkip: held - offset, held: held)
         try await reception.resumeChecksum()
@@ -65,8 +65,9 @@ package struct AssetUploadSession: Sendable {
 
     private var isNew: Bool { cloud.serverEnvironment.now() < token.issued + cloud.limits.assetLifetimes.begin }
 
-    private func checkSpace(_ bytes: Int64) async throws {
-        guard bytes <= token.bytesMax else { throw RequestFailure.assetTooLarge(token.bytesMax) }
+    /// Checks that a file of a length is permitted and that there is space for the bytes that are still to come.
+    private func checkSpace(for bytes: Int64, of length: Int64) async throws {
+        guard length <= token.bytesMax else { throw RequestFailure.assetTooLarge(token.bytesMax) }
         guard try await cloud.files.freeBytes() - bytes >= cloud.limits.freeBytesMin else {
             throw RequestFailure(
                 .tryAgainLater, "there is no space for the file now", remedy: "Try again later.", retryAfter: 60)

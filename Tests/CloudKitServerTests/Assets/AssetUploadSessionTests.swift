@@ -121,6 +121,20 @@ import Testing
         }
     }
 
+    @Test func `B-LIM-10 a later piece does not make the file longer than is permitted`() async throws {
+        try await withCloud { test in
+            try await test.makeZone()
+            let upload = try OpenAssetUpload(test.cloud).run(try await test.ticket().url)
+            var first = try await upload.receivePiece(at: 0, of: 11)
+            try await first.receive(Array("0123456789".utf8))
+            try await first.pause()
+            await expect(.sizeLimitExceeded) {
+                _ = try await upload.receivePiece(at: 10, of: upload.bytesMax + 1)
+            }
+            _ = try await upload.receivePiece(at: 10, of: upload.bytesMax)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `an upload goes on after a restart, with the checksum of all of it`(_ engine: Engine) async throws {
         try await withCloud(engine) { test in
