@@ -287,22 +287,25 @@ find("done-button").addEventListener("click", () => act({ action: "close" }));
 // The app may go on a few seconds after the tab has gone, unless it is loaded again.
 addEventListener("pagehide", () => { if (session && !isOver) post("/closing", {}, true); });
 
-addEventListener("visibilitychange", () => { if (document.visibilityState === "visible" && shown && !isOver) act({ action: "refresh" }); });
-
-const seen = () => (document.visibilityState === "visible" ? 4000 : 45000);
+// A tab that is not seen asks seldom; when it is seen again, it asks at once and goes on as before.
+let next;
+const pause = () => (document.visibilityState === "visible" ? 4000 : 45000);
 function follow() {
-  setTimeout(async () => {
-    if (!isOver) {
-      await act({ action: "refresh" });
-      follow();
-    }
-  }, seen());
+  clearTimeout(next);
+  next = setTimeout(refresh, pause());
 }
+
+async function refresh() {
+  if (isOver) return;
+  await act({ action: "refresh" });
+  follow();
+}
+
+addEventListener("visibilitychange", () => { if (document.visibilityState === "visible" && shown) refresh(); });
 
 try {
   if (await begin()) {
-    await act({ action: "refresh" });
-    follow();
+    await refresh();
   } else if (!isOver) {
     end("This panel is not open here", "It is open in another tab, or was closed. Open it again from the app.");
   }
