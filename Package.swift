@@ -95,7 +95,7 @@ let package = Package(
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
         .target(name: "FileStoreRows", dependencies: ["FileStore", "OrderedStore"], swiftSettings: strict),
         .target(
-            name: "FileStoreS3", dependencies: ["AsyncLocks", "FileStore", "HTTPTransfer", crypto],
+            name: "FileStoreS3", dependencies: ["AsyncLocks", "FileStore", "HTTPTransfer", "TextEncodings", crypto],
             swiftSettings: strict),
 
         // Layer 1: values and their validation.
@@ -157,7 +157,7 @@ let package = Package(
         // Layer 4: a person's data as a folder.
         .target(
             name: "AccountArchive",
-            dependencies: ["CloudKitClient", "CloudKitDevice", "CloudKitModel", "JSONBytes", crypto],
+            dependencies: ["CloudKitClient", "CloudKitDevice", "CloudKitModel", "JSONBytes", "TextEncodings", crypto],
             swiftSettings: strict),
 
         // Layer 4: the sharing panel of apps.
@@ -233,8 +233,9 @@ let package = Package(
         .target(name: "SeededChance", path: "Tests/SeededChance", swiftSettings: strict),
         // A PostgreSQL server of the tests' own.
         .target(
-            name: "PostgresServer", dependencies: ["OrderedStore", "OrderedStorePostgres"],
+            name: "PostgresServer", dependencies: ["FreePorts", "OrderedStore", "OrderedStorePostgres"],
             path: "Tests/PostgresServer", swiftSettings: strict),
+        .target(name: "FreePorts", path: "Tests/FreePorts", swiftSettings: strict),
         .target(name: "AccessTable", path: "Tests/AccessTable", swiftSettings: strict),
         .target(
             name: "RandomSchemas", dependencies: ["CloudKitModel", "CloudKitSchema"], path: "Tests/RandomSchemas",
@@ -291,7 +292,8 @@ let package = Package(
             swiftSettings: callerIsolated),
         // A server with the interface of S3: OpenStack Swift, in a folder of its own; and one in memory with faults.
         .target(
-            name: "ObjectServer", dependencies: ["FileStoreS3", "HTTPTransfer"], path: "Tests/ObjectServer",
+            name: "ObjectServer", dependencies: ["FileStoreS3", "FreePorts", "HTTPTransfer"],
+            path: "Tests/ObjectServer",
             swiftSettings: strict),
         .testTarget(
             name: "FileStoreTests",

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TextEncodings
 
 /// Signs requests in the way of AWS's signature version 4, for its service S3.
 struct SignatureV4 {
@@ -33,13 +34,14 @@ struct SignatureV4 {
         for part in [time.day, region, "s3", "aws4_request"] {
             key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: key))
         }
-        let signature = Self.hexadecimal(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key))
+        let signature = String(
+            hexadecimal: Array(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)))
         return "\(Self.algorithm) Credential=\(accessKey)/\(scope),SignedHeaders=\(names.joined(separator: ";")),"
             + "Signature=\(signature)"
     }
 
     /// Returns the SHA-256 digest of bytes in hexadecimal.
-    static func digest(_ bytes: [UInt8]) -> String { hexadecimal(SHA256.hash(data: bytes)) }
+    static func digest(_ bytes: [UInt8]) -> String { String(hexadecimal: Array(SHA256.hash(data: bytes))) }
 
     /// Returns a query in its canonical form, which is also the form in which it is sent.
     static func encoded(_ query: [(String, String)]) -> String {
@@ -53,23 +55,12 @@ struct SignatureV4 {
 
     /// Percent-encodes all bytes but letters, digits and `-._~`.
     static func encoded(_ text: String, keepsSlashes: Bool = false) -> String {
-        let digits = Array("0123456789ABCDEF".utf8)
-        var bytes: [UInt8] = []
-        for byte in text.utf8 {
-            let isPlain =
-                (48...57).contains(byte) || (97...122).contains(byte) || (65...90).contains(byte)
-                || "-._~".utf8.contains(byte) || keepsSlashes && byte == UInt8(ascii: "/")
-            bytes += isPlain ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-        }
-        return String(decoding: bytes, as: UTF8.self)
+        guard keepsSlashes else { return text.percentEncoded }
+        return text.split(separator: "/", omittingEmptySubsequences: false).map { String($0).percentEncoded }
+            .joined(separator: "/")
     }
 
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
-    }
-
-    private static func hexadecimal(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 }

@@ -1,5 +1,3 @@
-import Foundation
-
 /// The parsed table of `docs/access.md` about requests that concern an account.
 package struct AccountTable: Sendable {
     /// What a caller does with an account, with its expected result.
@@ -28,23 +26,10 @@ package struct AccountTable: Sendable {
     ///
     /// - Throws: An error if the page is missing or a line is not a row of the table.
     package init() throws {
-        let page = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-            .deletingLastPathComponent().appending(path: "docs/access.md")
-        let lines = try String(contentsOf: page, encoding: .utf8).split(separator: "\n").map(String.init)
-        guard let start = lines.firstIndex(where: { $0.hasPrefix("<!-- accounts") }),
-            let end = lines.firstIndex(where: { $0.hasPrefix("<!-- end of accounts") })
-        else { throw AccessTable.TableError.noTable }
-        let rows = lines[(start + 1)..<end].map { line in
-            line.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) }
-        }
-        guard let head = rows.first, rows.count > 2 else { throw AccessTable.TableError.noTable }
-        guard head.dropFirst().map({ Caller(rawValue: $0) }) == Caller.allCases.map(Optional.some) else {
-            throw AccessTable.TableError.badHead(head)
-        }
-        cells = try rows.dropFirst(2).flatMap { row in
-            guard row.count == 1 + Caller.allCases.count else { throw AccessTable.TableError.badRow(row) }
-            return zip(Caller.allCases, row.dropFirst()).map { caller, word in
-                Cell(endpoint: row[0].replacing("`", with: ""), caller: caller, word: word)
+        let table = try DocumentedTable<Caller>(from: "<!-- accounts", to: "<!-- end of accounts", columns: 1)
+        cells = table.rows.flatMap { row in
+            row.words.map { caller, word in
+                Cell(endpoint: row.subject[0].replacing("`", with: ""), caller: caller, word: word)
             }
         }
     }

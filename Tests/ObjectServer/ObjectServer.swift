@@ -1,4 +1,5 @@
 import Foundation
+import FreePorts
 import Synchronization
 
 /// A server with the interface of S3 for tests: OpenStack Swift, all of its parts in a temporary folder, which is gone when the process of
@@ -34,7 +35,7 @@ package final class ObjectServer: Sendable {
         if let missing = Self.missing { throw Failure(text: missing) }
         let folder = "/tmp/welkin-s3-" + UUID().uuidString.prefix(8).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
-        let ports = try Self.freePorts(4)
+        let ports = try freePorts(4)
         port = ports[0]
         let (input, output) = (Pipe(), Pipe())
         let process = Process()
@@ -66,26 +67,6 @@ package final class ObjectServer: Sendable {
     package struct Failure: Error, CustomStringConvertible {
         let text: String
         package var description: String { "OpenStack Swift: \(text)" }
-    }
-
-    private static func freePorts(_ count: Int) throws -> [Int] {
-        var descriptors: [Int32] = []
-        defer { for descriptor in descriptors { close(descriptor) } }
-        return try (0..<count).map { _ in
-            let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-            descriptors.append(descriptor)
-            var address = sockaddr_in()
-            address.sin_family = sa_family_t(AF_INET)
-            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-            let isBound = withUnsafeMutablePointer(to: &address) {
-                $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
-                }
-            }
-            guard isBound else { throw Failure(text: "no port") }
-            return Int(UInt16(bigEndian: address.sin_port))
-        }
     }
 
     /// Starts the servers, makes the bucket, and removes all of it when nobody can tell it anything any more.

@@ -1,4 +1,5 @@
 import Foundation
+import FreePorts
 import Synchronization
 
 /// A PostgreSQL server for tests: a cluster of its own in a temporary folder, which is gone when the process of the tests ends,
@@ -29,7 +30,7 @@ package final class PostgresServer: Sendable {
         folder = "/tmp/welkin-pg-" + UUID().uuidString.prefix(8).lowercased()
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         try Data((password + "\n").utf8).write(to: URL(fileURLWithPath: folder + "/password"))
-        port = try Self.freePort()
+        port = try freePorts(1)[0]
         let (input, output) = (Pipe(), Pipe())
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
@@ -124,22 +125,6 @@ package final class PostgresServer: Sendable {
             }
         }
     }()
-
-    private static func freePort() throws -> Int {
-        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        defer { close(descriptor) }
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isBound = withUnsafeMutablePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                bind(descriptor, $0, size) == 0 && getsockname(descriptor, $0, &size) == 0
-            }
-        }
-        guard isBound else { throw Failure(text: "no port") }
-        return Int(UInt16(bigEndian: address.sin_port))
-    }
 
     /// Makes, starts, kills and starts the server again as it is told to, and removes it when nobody can tell it anything any more.
     private static let script = """

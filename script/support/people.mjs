@@ -14,18 +14,20 @@ export async function until(what, look, tries = 800) {
   throw new Error(`this did not happen: ${what}`);
 }
 
-/** A cloud, whose people have one device each. */
+/** A cloud, whose people have one device each unless more are named. */
 export class People {
   folder = mkdtempSync(join(tmpdir(), "welkin-people-"));
   running = [];
   #token;
   #cloud;
 
-  constructor(welkin, app, container) {
-    Object.assign(this, { welkin, app, container });
+  /** `endpoint` is the address that devices use, where it is not the one on which the cloud listens; `serve` are further options of it. */
+  constructor(welkin, app, container, { endpoint, serve = [], variables = {} } = {}) {
+    Object.assign(this, { welkin, app, container, endpoint, serve });
     this.variables = {
       ...process.env, HOME: this.folder, XDG_DATA_HOME: `${this.folder}/share`, XDG_CONFIG_HOME: `${this.folder}/config`,
       XDG_CACHE_HOME: `${this.folder}/cache`, CLOUDKIT_CONTAINER: container, WELKIN_CONFIG: "",
+      ...variables,
     };
     writeFileSync(`${this.folder}/password`, "correct horse battery\n", { mode: 0o600 });
     // The desktop's program that opens a browser: notes what it is to open.
@@ -37,13 +39,13 @@ export class People {
   async start() {
     await this.startCloud();
     this.#token = JSON.parse(this.operator("token", "create", this.container, "--json")).token;
-    Object.assign(this.variables, { CLOUDKIT_ENDPOINT: this.base, CLOUDKIT_API_TOKEN: this.#token, CLOUDKIT_ENVIRONMENT: "development" });
+    Object.assign(this.variables, { CLOUDKIT_ENDPOINT: this.endpoint ?? this.base, CLOUDKIT_API_TOKEN: this.#token, CLOUDKIT_ENVIRONMENT: "development" });
   }
 
   /** Starts the cloud, on its former port if it had one. */
   async startCloud() {
     const port = this.base ? new URL(this.base).port : "0";
-    this.#cloud = spawn(this.welkin, ["serve", "--data", `${this.folder}/data`, "--port", port, "--log-level", "error"],
+    this.#cloud = spawn(this.welkin, ["serve", "--data", `${this.folder}/data`, "--port", port, "--log-level", "error", ...this.serve],
       { env: this.variables, stdio: ["ignore", "pipe", "inherit"] });
     this.running.push(this.#cloud);
     let output = "";
@@ -62,12 +64,14 @@ export class People {
     return execFileSync(this.welkin, [...words, "--data", `${this.folder}/data`], { env: this.variables, encoding: "utf8" });
   }
 
-  /** Makes an account, and signs in its device, a profile of the same name. */
-  add(name) {
+  /** Makes an account, and signs in its devices: a profile of the same name, or those that are named. */
+  add(name, ...devices) {
     const email = `${name}@example.com`;
     this.operator("account", "add", email, "--password-file", `${this.folder}/password`);
-    execFileSync(this.welkin, ["login", "--endpoint", this.base, "--container", this.container, "--api-token", this.#token, "--email", email,
-      "--profile", name, "--password-file", `${this.folder}/password`], { env: this.variables, stdio: "ignore" });
+    for (const profile of devices.length > 0 ? devices : [name]) {
+      execFileSync(this.welkin, ["login", "--endpoint", this.endpoint ?? this.base, "--container", this.container, "--api-token", this.#token,
+        "--email", email, "--profile", profile, "--password-file", `${this.folder}/password`], { env: this.variables, stdio: "ignore" });
+    }
   }
 
   #environment(name, more = {}) {
@@ -94,7 +98,7 @@ export class People {
     return this.run(name, "join", "--for", "2");
   }
 
-  /** Returns the query of a person's requests. */
+  /** Returns the query of requests of a device, by its profile. */
   tokens(name) {
     const credentials = JSON.parse(readFileSync(`${this.folder}/share/welkin/profiles/${name}/credentials.json`));
     const entry = credentials.containers.find((each) => each.container === this.container);

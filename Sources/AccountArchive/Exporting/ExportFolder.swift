@@ -1,6 +1,7 @@
 import CloudKitDevice
 import Crypto
 import Foundation
+import TextEncodings
 
 /// The folder of an export while it is written: mode 0700, and nothing in it is replaced.
 struct ExportFolder: Sendable {
@@ -83,16 +84,8 @@ struct FileDigest: Hashable {
         } catch {
             throw .fileFailed(path: path, FileFailure("read the file", errno))
         }
-        sha256 = digest.finalize().hexadecimal
+        sha256 = String(hexadecimal: Array(digest.finalize()))
     }
 
     private static let pieceBytes = 1 << 20
-}
-
-extension SHA256.Digest {
-    /// The digest as lower-case hexadecimal digits.
-    var hexadecimal: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
-    }
 }

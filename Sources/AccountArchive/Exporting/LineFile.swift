@@ -1,6 +1,7 @@
 import CloudKitDevice
 import Crypto
 import Foundation
+import TextEncodings
 
 /// A file of an export that is written line by line.
 struct LineFile: ~Copyable {
@@ -46,7 +47,8 @@ struct LineFile: ~Copyable {
         try flush()
         guard fsync(descriptor) == 0 else { throw .fileFailed(path: path, FileFailure("write the file", errno)) }
         return ExportedFile(
-            path: path, bytes: bytes, sha256: digest.finalize().hexadecimal, lines: lines, problems: problems)
+            path: path, bytes: bytes, sha256: String(hexadecimal: Array(digest.finalize())), lines: lines,
+            problems: problems)
     }
 
     private mutating func flush() throws(ArchiveError) {

@@ -1,12 +1,6 @@
+import TextEncodings
+
 extension Sequence<UInt8> {
     /// Two lower-case hexadecimal digits a byte.
-    package var hex: String {
-        let digits = Array("0123456789abcdef".utf8)
-        var text: [UInt8] = []
-        for byte in self {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
-        }
-        return String(decoding: text, as: UTF8.self)
-    }
+    package var hex: String { String(hexadecimal: Array(self)) }
 }

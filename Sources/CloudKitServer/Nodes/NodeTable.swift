@@ -101,5 +101,5 @@ extension NodeTable {
 
 extension StoragePartition {
     /// The nodes of a store and their leases.
-    static let nodes = StoragePartition("nodes")
+    package static let nodes = StoragePartition("nodes")
 }

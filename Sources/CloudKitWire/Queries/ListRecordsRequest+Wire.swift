@@ -8,9 +8,8 @@ extension ListRecordsRequest {
     package init(wire bytes: [UInt8], limits: WireLimits) throws(RequestFailure) {
         self = try WireBody.request(bytes, limits: limits) { reader in
             var request = ListRecordsRequest(zoneID: .default)
-            try reader.beginObject()
-            while let key = try reader.nextKey() {
-                if try reader.readNull() { continue }
+            try reader.object { reader, key in
+                if try reader.readNull() { return }
                 switch key {
                 case "zoneID": request.zoneID = try ZoneID(reading: &reader)
                 case "resultsLimit": request.resultsLimit = try reader.intIfAny()

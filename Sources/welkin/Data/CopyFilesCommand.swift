@@ -1,4 +1,5 @@
 import ArgumentParser
+import CloudKitServer
 import FileStore
 import OrderedStore
 import OrderedStorePostgres
@@ -47,7 +48,7 @@ struct CopyFilesCommand: AsyncParsableCommand {
     /// Refuses to go on while nodes give signs of life: what they receive meanwhile would stay at the old place.
     private func refuseRunningNodes(_ store: any PersistentStore) async throws {
         func signs() async throws -> [Entry] {
-            try await store.read(Partition("nodes")) {
+            try await store.read(.nodes) {
                 try await $0.scan(KeyRange(lower: [], upper: [0xFF]), limit: .max)
             }
         }

@@ -1,36 +1,10 @@
 // What somebody sees who opens the link of a share in a browser without an app.
 import { checkSilence } from "./encryption.mjs";
+import { personAt } from "./person.mjs";
 
 export async function checkSharePage(check) {
   const { assert, base, people, password, say, until, context, ada, open, shoot } = check;
-  const text = (page) => page.run(`document.querySelector("main")?.innerText ?? ""`);
-  const message = (page) => page.run(`document.getElementById("message")?.textContent ?? ""`);
-  const shows = (page, wanted) => until(`the page shows ${wanted}`, async () => (await text(page)).includes(wanted)).catch(async (error) => {
-    throw new Error(`${error.message}; it shows: ${await text(page)}`);
-  });
-  const says = (page, wanted) => until(`the page says ${wanted}`, async () => wanted.test(await message(page))).catch(async (error) => {
-    throw new Error(`${error.message}; it says: ${await message(page)}; it shows ${await page.run("location.href")}: ${await text(page)}`);
-  });
-  const focus = (page) => page.run(`{ const at = document.activeElement; return at.id || at.name || at.textContent || at.tagName }`);
-  const key = async (page, name, code = 0, modifiers = 0) => {
-    const event = { key: name, code: name, windowsVirtualKeyCode: code, modifiers, ...(name === "Enter" ? { text: "\r" } : {}) };
-    await page.call("Input.dispatchKeyEvent", { type: "keyDown", ...event });
-    await page.call("Input.dispatchKeyEvent", { type: "keyUp", ...event });
-  };
-  const enter = (page) => key(page, "Enter", 13);
-  const tab = (page) => key(page, "Tab", 9);
-  const write = (page, words) => page.call("Input.insertText", { text: words });
-  const click = (page, selector) => page.run(`document.querySelector(${JSON.stringify(selector)}).click()`);
-  const signIn = async (page, email) => {
-    await until("the form", () => page.run(`Boolean(document.getElementById("sign-in"))`));
-    await page.run(`{
-      const form = document.getElementById("sign-in");
-      form.elements.email.value = ${JSON.stringify(email)};
-      form.elements.password.value = ${JSON.stringify(password)};
-      form.requestSubmit();
-    }`);
-  };
-
+  const { text, message, shows, says, focus, enter, tab, write, click, signIn } = personAt(check);
   const signInOnce = async (page) => {
     if (await page.run(`Boolean(document.getElementById("sign-in")) && !document.getElementById("message").textContent`)) await signIn(page, people.mary);
     return false;

@@ -2,49 +2,39 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { until } from "../people.mjs";
+import { People, until } from "../people.mjs";
 import { proxies } from "./proxies.mjs";
 
 const program = resolve(process.argv[2]);
 const folder = mkdtempSync(join(tmpdir(), "check-proxies-"));
 const container = "iCloud.com.example.notes";
-const email = "ada@example.com";
 const host = "cloud.example.com";
 const fileBytes = 48_000_000;
 const authority = `${folder}/authority.pem`;
-const variables = {
-  ...process.env, XDG_DATA_HOME: `${folder}/share`, XDG_CONFIG_HOME: `${folder}/config`, HOME: folder, WELKIN_CONFIG: "",
-  CLOUDKIT_CA_FILE: authority,
-};
+/** What is ended at the end, the last first. */
 const running = [];
 const say = (text) => console.log(`  ${text}`);
 setTimeout(() => finish(new Error("nothing happened for ten minutes")), 600_000).unref();
 
-async function stop(child) {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const ended = new Promise((done) => child.once("exit", done));
-  child.kill();
-  await ended;
-}
-
 async function finish(error) {
   if (error) console.error(error);
-  for (const child of running.reverse()) await stop(child);
+  for (const end of running.reverse()) await end();
   rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   process.exit(error ? 1 : 0);
 }
 
-function start(command, words, options = {}) {
-  const child = spawn(command, words, { env: variables, stdio: ["ignore", "pipe", "pipe"], ...options });
-  running.push(child);
+/** Starts a proxy; its `output` is everything that it prints. */
+function start(command, words, env) {
+  const child = spawn(command, words, { env, stdio: ["ignore", "pipe", "pipe"] });
+  const ended = new Promise((done) => child.once("exit", done));
+  running.push(() => { child.kill(); return ended; });
   child.output = "";
-  child.stdout.on("data", (part) => { child.output += part; });
-  child.stderr.on("data", (part) => { child.output += part; });
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => { child.output += part; });
   return child;
 }
 
@@ -85,40 +75,26 @@ function send(address, { method = "POST", headers = {}, body } = {}) {
 
 async function check(name, proxy) {
   console.log(`\n${name}`);
-  const [cloudPort, port] = [await freePort(), await freePort()];
+  const port = await freePort();
   const base = `https://localhost:${port}`;
-  const data = `${folder}/${name}-data`;
-  const cloud = start(program, [
-    "serve", "--data", data, "--port", String(cloudPort), "--behind-proxy", "--public-url", base, "--log-level", "warning",
-  ]);
-  await until("a listening cloud", () => cloud.output.includes("listening on "));
-  const places = { folder, host, name, port, cloudPort, address: `http://127.0.0.1:${cloudPort}` };
-  let server = start(...proxy.command(places));
+  const people = new People(program, undefined, container, {
+    endpoint: base, serve: ["--behind-proxy", "--public-url", base], variables: { CLOUDKIT_CA_FILE: authority },
+  });
+  running.push(() => people.end());
+  await people.start();
+  const places = { folder, host, port, cloudPort: new URL(people.base).port };
+  const server = start(...proxy.command(places), people.variables);
   await until("the proxy", async () => {
     assert.equal(server.exitCode, null, server.output);
     return send(`${base}/health`, { method: "GET" }).then((answer) => answer.status === 200, () => false);
   });
   say("GET /health is 200 over HTTPS");
 
-  const welkin = (...words) => execFileSync(program, words, { env: variables, stdio: ["ignore", "pipe", "pipe"] });
-  const password = `${folder}/password`;
-  writeFileSync(password, "correct horse battery\n", { mode: 0o600 });
-  welkin("account", "add", email, "--password-file", password, "--data", data);
-  const { token } = JSON.parse(welkin("token", "create", container, "--json", "--data", data));
-  const devices = {};
-  for (const device of ["phone", "laptop"]) {
-    const profile = `${name}-${device}`;
-    welkin(
-      "login", "--endpoint", base, "--container", container, "--api-token", token, "--email", email, "--profile", profile,
-      "--password-file", password);
-    const credentials = JSON.parse(readFileSync(`${folder}/share/welkin/profiles/${profile}/credentials.json`));
-    devices[device] = credentials.containers.find((entry) => entry.container === container).webAuthToken;
-  }
+  people.add("ada", "phone", "laptop");
   say("the framework signs two devices in");
 
   const ask = async (device, path, body) => {
-    const query = new URLSearchParams({ ckAPIToken: token, ckWebAuthToken: devices[device] });
-    const answer = await send(`${base}${path}?${query}`, {
+    const answer = await send(`${base}${path}?${people.tokens(device)}`, {
       headers: { "Content-Type": "application/json", "X-Forwarded-For": "203.0.113.9", "X-Forwarded-Proto": "http" },
       body: JSON.stringify(body),
     });
@@ -126,8 +102,7 @@ async function check(name, proxy) {
     return JSON.parse(answer.body);
   };
   const database = `/database/1/${container}/development/private`;
-  const save = (record, type = "create") =>
-    ask("phone", `${database}/records/modify`, { operations: [{ operationType: type, record }] });
+  const save = (record) => ask("phone", `${database}/records/modify`, { operations: [{ operationType: "create", record }] });
   const zone = { zoneName: "Notes" };
   await ask("phone", `${database}/zones/modify`, { operations: [{ operationType: "create", zone: { zoneID: zone } }] });
   await ask("laptop", `${database}/subscriptions/modify`, {
@@ -186,20 +161,19 @@ async function check(name, proxy) {
   assert(answer.seconds > 20, `the silence ended after ${answer.seconds} s`);
   say(`a request that waits is answered after ${answer.seconds.toFixed(0)} s`);
 
-  // The proxy replaces what clients say about addresses: otherwise anyone could pass for another in the limits of sign-ins.
   const log = proxy.logs(places).map((path) => readFileSync(path, "utf8")).join("");
-  for (const secret of [token, devices.phone, devices.laptop]) {
+  const secrets = ["phone", "laptop"].flatMap((device) => [...people.tokens(device).values()]);
+  for (const secret of secrets) {
     for (const form of [secret, encodeURIComponent(secret), secret.slice(0, 24)]) {
       assert(!log.includes(form) && !server.output.includes(form), "the proxy logs a token");
     }
   }
   say(`the proxy's log has no token (${log.length} characters)`);
 
-  await stop(cloud);
+  await people.stopCloud();
   const down = await send(`${base}/health`, { method: "GET" });
   assert(down.status >= 502 && down.status <= 504, String(down.status));
   say(`without the cloud the proxy answers ${down.status}, which apps repeat`);
-  await stop(server);
 }
 
 try {

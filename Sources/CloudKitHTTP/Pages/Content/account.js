@@ -114,7 +114,7 @@ async function signIn(email, password, keepsAccount) {
   const { keychain } = answer;
   const account = keychain ? await openKeychain(keychain, wrappingKey, email) : null;
   session = { token: answer.ckWebAuthToken, email, keychain, account };
-  say(account ? "" : answer.withholdsKeychain ? "You let no browser read encrypted data (welkin keychain web on), so this page cannot open it." : "");
+  say(!account && answer.withholdsKeychain ? "You let no browser read encrypted data (welkin keychain web on), so this page cannot open it." : "");
   await showAccount();
 }
 
@@ -214,7 +214,8 @@ async function showAccount() {
     section("deletion", "Delete the account", element("p", { textContent: "One moment…" })),
   );
   place.querySelector("h2").focus();
-  const parts = [showStorage, showDevices, showDeletion, showShares];
+  const found = containers();
+  const parts = [() => showStorage(found), showDevices, showDeletion, () => showShares(found)];
   for (const part of parts) {
     try {
       await part();
@@ -231,9 +232,8 @@ function fill(id, ...content) {
   part?.replaceChildren(part.querySelector("h2"), ...content);
 }
 
-async function showStorage() {
-  const found = await containers();
-  const lines = found.map((line) => {
+async function showStorage(found) {
+  const lines = (await found).map((line) => {
     const quota = line.quotaBytes === undefined ? "" : ` of ${size(line.quotaBytes)}`;
     return element("li", {}, element("strong", { textContent: line.container }), ` (${line.environment}): ${line.records} records, ${size(line.recordBytes + line.assetBytes)}${quota}`);
   });
@@ -261,10 +261,10 @@ const sharesPart = (title, lines, nothing) => [
   element("h3", { textContent: title }), lines.length > 0 ? element("ul", {}, ...lines) : element("p", { textContent: nothing }),
 ];
 
-async function showShares() {
+async function showShares(found) {
   const mine = [];
   const theirs = [];
-  for (const line of await containers()) {
+  for (const line of await found) {
     const { databases, container } = await open(line);
     const title = (share) => `${share.title || share.root || share.zone} (${container})`;
     for (const zone of (await databases.privateCloudDatabase.fetchAllRecordZones()).orThrow().zones) {
