@@ -1,6 +1,34 @@
 /// The place of an entry in the tree: 256 bits, the most significant first.
 package struct DirectoryIndex: Hashable, Sendable {
-    private var words: SIMD4<UInt64>
+    private var words: Words
+
+    /// Four numbers and not a `SIMD4`: an optimized async function that keeps a value aligned to more than 16 bytes gets too little memory
+    /// from the compiler (Swift 6.3) and writes beyond it.
+    private struct Words: Hashable {
+        private var first: UInt64 = 0
+        private var second: UInt64 = 0
+        private var third: UInt64 = 0
+        private var fourth: UInt64 = 0
+
+        subscript(position: Int) -> UInt64 {
+            get {
+                switch position {
+                case 0: first
+                case 1: second
+                case 2: third
+                default: fourth
+                }
+            }
+            set {
+                switch position {
+                case 0: first = newValue
+                case 1: second = newValue
+                case 2: third = newValue
+                default: fourth = newValue
+                }
+            }
+        }
+    }
 
     /// The length in bytes.
     package static let byteCount = 32
@@ -8,14 +36,14 @@ package struct DirectoryIndex: Hashable, Sendable {
     /// - Returns: nil for another count than 32 bytes.
     package init?(_ bytes: some Collection<UInt8>) {
         guard bytes.count == Self.byteCount else { return nil }
-        var words = SIMD4<UInt64>(repeating: 0)
+        var words = Words()
         for (position, byte) in bytes.enumerated() {
             words[position / 8] |= UInt64(byte) << UInt64(56 - 8 * (position % 8))
         }
         self.words = words
     }
 
-    private init(words: SIMD4<UInt64>) { self.words = words }
+    private init(words: Words) { self.words = words }
 
     /// 32 bytes.
     package var bytes: [UInt8] {

@@ -5,7 +5,7 @@ extension CKAsset: OutgoingAsset {}
 
 extension AssetField {
     /// nil: the value is neither an asset nor a list of assets only.
-    init?(_ name: String, _ value: Any) {
+    init?(_ name: String, _ value: NSObject) {
         guard let assets = CKAsset.assets(in: value) else { return nil }
         self.init(name: name, isList: value is NSArray, assets: assets)
     }
@@ -13,14 +13,11 @@ extension AssetField {
 
 extension CKAsset {
     /// The assets of a field; nil: the value is no asset and no list of nothing but assets.
-    fileprivate static func assets(in value: Any) -> [CKAsset]? {
-        switch value {
-        case let asset as CKAsset: return [asset]
-        case let list as NSArray:
-            let assets = list.compactMap { $0 as? CKAsset }
-            return assets.isEmpty || assets.count != list.count ? nil : assets
-        default: return nil
-        }
+    fileprivate static func assets(in value: NSObject) -> [CKAsset]? {
+        if let asset = value as? CKAsset { return [asset] }
+        guard let list = value as? NSArray else { return nil }
+        let assets = list.compactMap { $0 as? CKAsset }
+        return assets.isEmpty || assets.count != list.count ? nil : assets
     }
 }
 

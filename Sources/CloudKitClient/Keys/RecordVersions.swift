@@ -94,8 +94,7 @@ final class RecordVersions: Sendable {
         _ records: [(name: String, version: StatedVersion?)], in zone: ZoneSalt, since mark: Mark,
         claimed: RestorationFollower.Claimed = .init()
     ) -> Comparison {
-        state.withLock { state in
-            var known = refreshed(zone, since: mark, &state)
+        withZone(zone, since: mark) { known, order in
             var result = Comparison(claimed: claimed)
             var learned: [UInt64: Seen] = [:]
             for (name, version) in records {
@@ -117,12 +116,11 @@ final class RecordVersions: Sendable {
                 } else if let expected, version.number == expected.number, version != expected {
                     result.refuse(name, .wentBack(.otherBranch), insteadOf: expected)
                 } else if held.map({ version.number > $0.version.number || $0.isDeleted }) ?? true {
-                    state.order += 1
-                    learned[hash] = Seen(version: version, isDeleted: false, order: state.order)
+                    order += 1
+                    learned[hash] = Seen(version: version, isDeleted: false, order: order)
                 }
             }
             append(learned, to: &known, of: zone)
-            state.zones[zone.file] = known
             return result
         }
     }
@@ -156,8 +154,7 @@ final class RecordVersions: Sendable {
     /// - Returns: The deletions of those that were known.
     @discardableResult
     func forget(_ names: [String], in zone: ZoneSalt, since mark: Mark) -> [StatedChange] {
-        state.withLock { state in
-            var known = refreshed(zone, since: mark, &state)
+        withZone(zone, since: mark) { known, order in
             guard !known.seen.isEmpty else { return [] }
             var learned: [UInt64: Seen] = [:]
             var deletions: [StatedChange] = []
@@ -168,12 +165,11 @@ final class RecordVersions: Sendable {
                     StatedChange(
                         record: hash, version: seen.version.number, tag: seen.version.tag, isDeletion: true, created: 0)
                 )
-                state.order += 1
-                (seen.isDeleted, seen.order) = (true, state.order)
+                order += 1
+                (seen.isDeleted, seen.order) = (true, order)
                 learned[hash] = seen
             }
             append(learned, to: &known, of: zone)
-            state.zones[zone.file] = known
             return deletions
         }
     }
@@ -181,10 +177,8 @@ final class RecordVersions: Sendable {
     /// Returns those changes of other devices that do not agree with the versions seen, or concern records that were not seen.
     func disagreeing(with changes: [StatedChange], in zone: ZoneSalt) -> [StatedChange] {
         if changes.isEmpty { return [] }
-        return state.withLock { state in
-            let known = refreshed(zone, since: Mark(order: state.order, time: 0), &state)
-            state.zones[zone.file] = known
-            return changes.filter { change in
+        return withZone(zone, since: nil) { known, _ in
+            changes.filter { change in
                 guard let held = known.seen[change.record] else { return !change.isDeletion }
                 if held.isDeleted { return !change.isDeletion && held.version.number < change.version }
                 let isSame = held.version.number == change.version && held.version.tag == change.tag
@@ -195,36 +189,55 @@ final class RecordVersions: Sendable {
 
     /// Returns the highest number of a version that these records had, deleted ones too; 0: none is known.
     func highest(of names: some Sequence<String>, in zone: ZoneSalt, since mark: Mark) -> UInt64 {
-        state.withLock { state in
-            let known = refreshed(zone, since: mark, &state)
-            state.zones[zone.file] = known
+        withZone(zone, since: mark) { known, _ in
             guard !known.seen.isEmpty else { return 0 }
             return names.reduce(0) { max($0, known.seen[zone.recordHash($1)]?.version.number ?? 0) }
         }
     }
 
+    /// Returns those of the names of which versions were seen, also of records that were deleted.
+    func known(of names: [String], in zone: ZoneSalt, since mark: Mark) -> Set<String> {
+        withZone(zone, since: mark) { known, _ in
+            guard !known.seen.isEmpty else { return [] }
+            return Set(names.filter { (known.seen[zone.recordHash($0)]?.version.number ?? 0) > 0 })
+        }
+    }
+
+    /// Calls a closure with what is known of a zone, and the position of what was learned last.
+    ///
+    /// - Parameter mark: nil: everything in the file is older than the caller's request.
+    private func withZone<Result: Sendable>(
+        _ zone: ZoneSalt, since mark: Mark?, _ body: (inout Zone, inout UInt64) -> Result
+    ) -> Result {
+        state.withLock { state in
+            // Taken out, so that a large zone is changed in place.
+            var known = state.zones.removeValue(forKey: zone.file) ?? Zone()
+            refresh(&known, zone, since: mark ?? Mark(order: state.order, time: 0), &state.order)
+            let result = body(&known, &state.order)
+            state.zones[zone.file] = known
+            return result
+        }
+    }
+
     // MARK: - The file
 
-    /// Returns what is known of a zone, with what other processes have appended since.
-    private func refreshed(_ zone: ZoneSalt, since mark: Mark, _ state: inout State) -> Zone {
-        var known = state.zones[zone.file] ?? Zone()
-        guard let folder, let stamp = FileStamp(path: folder + "/" + zone.file) else { return known }
-        guard stamp != known.stamp else { return known }
-        if stamp.inode != known.stamp?.inode || stamp.size < known.read { known.read = 0 }
+    /// Reads what other processes have appended since.
+    private func refresh(_ known: inout Zone, _ zone: ZoneSalt, since mark: Mark, _ order: inout UInt64) {
+        guard let folder, let stamp = FileStamp(path: folder + "/" + zone.file), stamp != known.stamp else { return }
         // A file that cannot be read leaves what this process has seen.
-        guard let bytes = try? PrivateFile.read(folder + "/" + zone.file) else { return known }
+        guard let bytes = try? PrivateFile.read(folder + "/" + zone.file) else { return }
+        if stamp.inode != known.stamp?.inode || stamp.size < known.read { known.read = 0 }
         // What another process learned may be younger than a request of this one.
         let isYoung = known.stamp != nil || stamp.time + Self.clockTick >= mark.time
         for (hash, var seen) in Self.entries(bytes[min(known.read, bytes.count)...]) {
             if let held = known.seen[hash], held.version.number > seen.version.number { continue }
             if let held = known.seen[hash], held.version == seen.version, held.isDeleted == seen.isDeleted { continue }
-            if isYoung { state.order += 1 }
-            seen.order = isYoung ? state.order : 0
+            if isYoung { order += 1 }
+            seen.order = isYoung ? order : 0
             known.seen[hash] = seen
         }
         known.read = bytes.count - bytes.count % Self.entryBytes
         known.stamp = stamp
-        return known
     }
 
     private func append(_ learned: [UInt64: Seen], to known: inout Zone, of zone: ZoneSalt) {

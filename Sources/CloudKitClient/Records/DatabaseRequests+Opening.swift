@@ -64,7 +64,9 @@ extension DatabaseRequests {
             // A cloud that goes back in time shows the earlier statement again.
             take((try? await looked(at: overtaken, in: zone, desiredKeys: [])) ?? [], into: &keys)
         }
-        return await completed(keys, toOpen: records.filter { $0.isSealed || isRemembered($0) }, in: zone)
+        let remembered = remembered(of: records, in: zone)
+        let sealed = records.filter { $0.isSealed || remembered.contains($0.id.recordName) }
+        return await completed(keys, toOpen: sealed, in: zone)
     }
 
     /// The same for records that the keys have learned of.

@@ -66,10 +66,10 @@ extension DatabaseRequests {
     private func sendSealed(_ sealing: inout BatchSealer, with keys: ZoneKeys, to zone: ZoneID) async throws {
         var keys = try await placed(keys, sealing.batch)
         for attempt in 0..<Self.sealingsMax {
-            var next = sealing.request(keys)
+            var next = await sealing.request(keys)
             if next == nil, !sealing.wanted.isEmpty {
                 sealing.look(at: try await current(sealing.wanted, in: zone))
-                next = sealing.request(keys)
+                next = await sealing.request(keys)
             }
             guard let request = next else { return }
             let stale = sealing.take(try await send(request))

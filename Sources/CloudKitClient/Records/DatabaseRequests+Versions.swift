@@ -47,11 +47,12 @@ extension DatabaseRequests {
         }
     }
 
-    /// Returns whether a record came with a statement that has to be compared with what this device has seen of it: that needs the
-    /// record's key, also if nothing sealed was asked for.
-    func isRemembered(_ record: Record) -> Bool {
-        guard record.isStated, let salt = connection.keys.salt(of: record.id.zoneID) else { return false }
-        return connection.keys.versions.highest(of: [record.id.recordName], in: salt, since: versionsMark) > 0
+    /// Returns the names of the records without sealed values whose statement has to be compared with what this device has seen of
+    /// them: that needs the record's key, also if nothing sealed was asked for.
+    func remembered(of records: [Record], in zone: ZoneID) -> Set<String> {
+        let stated = records.filter { $0.isStated && !$0.isSealed }.map(\.id.recordName)
+        guard !stated.isEmpty, let salt = connection.keys.salt(of: zone) else { return [] }
+        return connection.keys.versions.known(of: stated, in: salt, since: versionsMark)
     }
 
     /// Remembers that records were deleted.

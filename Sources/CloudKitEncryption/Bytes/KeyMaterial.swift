@@ -31,13 +31,12 @@ struct KeyMaterial: Equatable, Sendable {
             let nonce = random.bytes(12)
             let box = try AES.GCM.seal(
                 plain, using: key, nonce: AES.GCM.Nonce(data: nonce), authenticating: frame.bytes)
+            guard let combined = box.combined else { throw CryptoKitError.incorrectParameterSize }
             // Written once, in its place: this runs for every value.
             var sealed: [UInt8] = []
-            sealed.reserveCapacity(header.count + Self.overhead + plain.count)
+            sealed.reserveCapacity(header.count + combined.count)
             sealed += header
-            sealed += nonce
-            box.ciphertext.withUnsafeBytes { sealed.append(contentsOf: $0) }
-            box.tag.withUnsafeBytes { sealed.append(contentsOf: $0) }
+            combined.withUnsafeBytes { sealed.append(contentsOf: $0) }
             return sealed
         } catch {
             throw .malformed(item, reason: "it cannot be sealed")

@@ -47,6 +47,7 @@ import Testing
         _ = see(versions, "r", version(7))
         versions.forget(["r", "never"], in: zone, since: versions.mark)
         #expect(versions.highest(of: ["r", "never"], in: zone, since: versions.mark) == 7)
+        #expect(versions.known(of: ["r", "never"], in: zone, since: versions.mark) == ["r"])
         #expect(see(versions, "r", nil) == nil && see(versions, "r", version(2)) == nil)
         #expect(see(versions, "r", version(1)) == .wentBack(.olderVersion))
     }

@@ -56,18 +56,18 @@ import Testing
         request?.operations.map(\.change.recordName) ?? []
     }
 
-    private func sent(_ sealing: inout BatchSealer, _ keys: ZoneKeys) throws -> ModifyRecordsRequest {
-        let request = sealing.request(keys)
+    private func sent(_ sealing: inout BatchSealer, _ keys: ZoneKeys) async throws -> ModifyRecordsRequest {
+        let request = await sealing.request(keys)
         return try #require(request)
     }
 
-    private func first(_ sealing: inout BatchSealer, _ keys: ZoneKeys) throws -> RecordOperation {
-        try #require(try sent(&sealing, keys).operations.first)
+    private func first(_ sealing: inout BatchSealer, _ keys: ZoneKeys) async throws -> RecordOperation {
+        try #require(try await sent(&sealing, keys).operations.first)
     }
 
-    @Test func `one go when nothing is stale`() throws {
+    @Test func `one go when nothing is stale`() async throws {
         var sealing = BatchSealer(try batch(["s1", "p"]), firstVersion: 7)
-        let request = try sent(&sealing, SampleKeys.zone())
+        let request = try await sent(&sealing, SampleKeys.zone())
         #expect(request.operations.map { $0.change.protection?.hasSameKeys(as: Protection(epoch: 0)) } == [true, nil])
         let statement = try RecordStatement(#require(request.operations[0].change.protection?.statement))
         #expect(statement.version == 7 && statement.values.map(\.name) == ["x"])
@@ -76,42 +76,63 @@ import Testing
         #expect(sealing.outcomes == [.success(saved("s1", request)), .success(failed("p", .conflict))])
     }
 
-    @Test func `B-TM-04 a save that is answered with another version is an error`() throws {
+    @Test func `many records are sealed in their order, each with its own values`() async throws {
+        let names = (0..<99).map { "s\($0)" }
+        var sealing = BatchSealer(try batch(names), firstVersion: 7)
+        var keys = SampleKeys.zone()
+        let request = try await sent(&sealing, keys)
+        #expect(self.names(request) == names)
+        for (name, operation) in zip(names, request.operations) {
+            var record = Record.stored(name, in: zoneID)
+            record.protection = operation.change.protection
+            let cipher = try keys.cipher(opening: record)
+            let values = try operation.change.fields.map { change -> FieldValue? in
+                guard case .set(let field) = change else { return nil }
+                return try cipher.open(field).value()
+            }
+            #expect(values == [.string(name)])
+        }
+        #expect(sealing.take(names.map { saved($0, request) }).isEmpty)
+        #expect(sealing.outcomes == names.map { .success(saved($0, request)) })
+    }
+
+    @Test func `B-TM-04 a save that is answered with another version is an error`() async throws {
         let earlier = try SampleKeys.record("s1", ["x": .string("old")])
         for answer in [RecordOutcome.record(earlier), saved("s1")] {
             var sealing = BatchSealer(try batch(["s1", "p"]), firstVersion: 7)
-            _ = try sent(&sealing, SampleKeys.zone())
+            _ = try await sent(&sealing, SampleKeys.zone())
             #expect(sealing.take([answer, saved("p")]).isEmpty)
             let refused = CallFailure(EncryptionError.wentBack(.otherAnswer), record: "s1")
             #expect(sealing.outcomes == [.failure(refused), .success(saved("p"))])
         }
     }
 
-    @Test func `B-TM-05 an atomic batch is sent again as a whole, another one only where it was stale`() throws {
+    @Test func `B-TM-05 an atomic batch is sent again as a whole, another one only where it was stale`() async throws {
         var whole = BatchSealer(try batch(["s1", "p", "s2"]), firstVersion: 7)
-        _ = whole.request(SampleKeys.zone())
+        _ = await whole.request(SampleKeys.zone())
         let refused = [failed("s1", .staleKeyEpoch), failed("p", .atomicFailure), failed("s2", .staleKeyEpoch)]
         #expect(whole.take(refused) == ["s1", "s2"])
         whole.look(at: [])
-        #expect(names(whole.request(SampleKeys.zone(epoch: 1))) == ["s1", "p", "s2"])
+        let wholeAgain = await whole.request(SampleKeys.zone(epoch: 1))
+        #expect(names(wholeAgain) == ["s1", "p", "s2"])
 
         var single = BatchSealer(try batch(["s1", "p", "s2"], atomic: false), firstVersion: 7)
-        let request = try sent(&single, SampleKeys.zone())
+        let request = try await sent(&single, SampleKeys.zone())
         #expect(single.take([saved("s1", request), saved("p"), failed("s2", .staleKeyEpoch)]) == ["s2"])
         single.look(at: [])
-        let again = try sent(&single, SampleKeys.zone(epoch: 1))
+        let again = try await sent(&single, SampleKeys.zone(epoch: 1))
         #expect(names(again) == ["s2"] && again.operations[0].change.protection?.epoch == 1)
         #expect(single.take([saved("s2", again)]).isEmpty)
         #expect(single.outcomes == [saved("s1", request), saved("p"), saved("s2", again)].map { .success($0) })
     }
 
-    @Test func `B-TM-05 under a new key all values of the record come along, the save's own first`() throws {
+    @Test func `B-TM-05 under a new key all values of the record come along, the save's own first`() async throws {
         var sealing = BatchSealer(try batch(["s1"]), firstVersion: 7)
-        _ = sealing.request(SampleKeys.zone())
+        _ = await sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         sealing.look(at: [try held("s1", ["x": .string("old"), "y": .int64(2)])])
         let keys = SampleKeys.zone(epoch: 1)
-        let operation = try first(&sealing, keys)
+        let operation = try await first(&sealing, keys)
         // A record that was not fetched before may have changed since: only this state is sealed again.
         #expect(operation.kind == .update && operation.change.changeTag == ChangeTag("theirs"))
         var record = Record.stored("s1", in: zoneID)
@@ -127,34 +148,34 @@ import Testing
         // Another device was faster: fetch again. The record was deleted meanwhile: create it.
         #expect(sealing.take([failed("s1", .conflict)]) == ["s1"])
         sealing.look(at: [try held("s1", ["y": .int64(3)])])
-        _ = sealing.request(keys)
+        _ = await sealing.request(keys)
         #expect(sealing.take([failed("s1", .itemNotFound)]) == ["s1"])
         sealing.look(at: [])
-        let made = try first(&sealing, keys)
+        let made = try await first(&sealing, keys)
         #expect(made.kind == .forceUpdate && made.change.fields.count == 1)
         #expect(sealing.take([failed("s1", .conflict)]).isEmpty)
     }
 
-    @Test func `B-SAV-02 a save that checks the tag gets the conflict`() throws {
+    @Test func `B-SAV-02 a save that checks the tag gets the conflict`() async throws {
         var sealing = BatchSealer(try batch(["s1"], .update), firstVersion: 7)
-        _ = sealing.request(SampleKeys.zone())
+        _ = await sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         sealing.look(at: [try held("s1", ["y": .int64(2)])])
-        let operation = try first(&sealing, SampleKeys.zone(epoch: 1))
+        let operation = try await first(&sealing, SampleKeys.zone(epoch: 1))
         #expect(operation.change.changeTag == ChangeTag("mine"))
         #expect(sealing.take([failed("s1", .conflict)]).isEmpty)
         #expect(sealing.outcomes == [.success(failed("s1", .conflict))])
     }
 
-    @Test func `within an epoch the record keeps its key, and other values stay where they are`() throws {
+    @Test func `within an epoch the record keeps its key, and other values stay where they are`() async throws {
         var sealing = BatchSealer(try batch(["s1"]), firstVersion: 7)
-        _ = sealing.request(SampleKeys.zone())
+        _ = await sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch)])
         let current = OpenedRecord(
             try SampleKeys.record("s1", ["y": .int64(2)], parent: "p"),
             values: .success([try Field(name: "y", value: .int64(2))]))
         sealing.look(at: [current])
-        let operation = try first(&sealing, SampleKeys.zone())
+        let operation = try await first(&sealing, SampleKeys.zone())
         #expect(operation.kind == .forceUpdate && operation.change.fields.map(\.name) == ["x"])
         let protection = try #require(operation.change.protection)
         #expect(protection.hasSameKeys(as: current.record.protection))
@@ -165,15 +186,15 @@ import Testing
         #expect(statement.values.map(\.name) == ["x", "y"] && statement.values[1] == before.values[0])
     }
 
-    @Test func `B-BAT-02 a record that does not open is not sealed again, and fails its batch`() throws {
+    @Test func `B-BAT-02 a record that does not open is not sealed again, and fails its batch`() async throws {
         for isAtomic in [true, false] {
             var sealing = BatchSealer(try batch(["s1", "p", "s2"], atomic: isAtomic), firstVersion: 7)
-            _ = sealing.request(SampleKeys.zone())
+            _ = await sealing.request(SampleKeys.zone())
             _ = sealing.take([failed("s1", .staleKeyEpoch), saved("p"), failed("s2", .staleKeyEpoch)])
             sealing.look(at: [
                 OpenedRecord(try held("s1", ["y": .int64(2)]).record, values: .failure(.tampered("changed")))
             ])
-            let request = sealing.request(SampleKeys.zone(epoch: 1))
+            let request = await sealing.request(SampleKeys.zone(epoch: 1))
             #expect(names(request) == (isAtomic ? [] : ["s2"]))
             #expect(sealing.hasSettled)
             sealing.fail(.transport(.connectionLost))
@@ -188,9 +209,9 @@ import Testing
         }
     }
 
-    @Test func `in the end the last refusal is reported`() throws {
+    @Test func `in the end the last refusal is reported`() async throws {
         var sealing = BatchSealer(try batch(["s1", "p"]), firstVersion: 7)
-        _ = sealing.request(SampleKeys.zone())
+        _ = await sealing.request(SampleKeys.zone())
         _ = sealing.take([failed("s1", .staleKeyEpoch), failed("p", .atomicFailure)])
         sealing.giveUp()
         #expect(sealing.outcomes == [failed("s1", .staleKeyEpoch), failed("p", .atomicFailure)].map { .success($0) })
