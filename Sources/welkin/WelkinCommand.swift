@@ -14,7 +14,8 @@ struct WelkinCommand: AsyncParsableCommand {
             """,
         version: VersionText.text,
         subcommands: [
-            ServeCommand.self, AccountCommand.self, TokenCommand.self, KeyCommand.self, KeysCommand.self,
+            ServeCommand.self, AccountCommand.self, InvitationCommand.self, TokenCommand.self, KeyCommand.self,
+            KeysCommand.self,
             BackupCommand.self, RestoreCommand.self, CheckCommand.self, CompactCommand.self, ZoneCommand.self,
             RecordCommand.self, SchemaCommand.self, FaultCommand.self,
             AdminCommand.self, LogsCommand.self, AlertsCommand.self, ConfigCommand.self, StoreCommand.self,

@@ -140,6 +140,62 @@ import Testing
         }
     }
 
+    @Test func `an operator invites a user to a cloud whose sign-up is closed`() async throws {
+        try await CloudAndMachines.run(serving: ["--sign-up", "closed"]) { setup in
+            let phone = try setup.machine("phone")
+            let closed = try await phone.welkin("sign-up", "--email", "ada@example.com", input: ["correct horse"])
+            #expect(closed.status == 1 && closed.remarks.contains("--invitation"), "\(closed.remarks)")
+            let address = "http://127.0.0.1:\(setup.cloud.port)"
+            let invited = try await setup.runAsOperator(
+                "invitation", "add", "--email", "ada@example.com", "--public-url", address + "/")
+            #expect(invited.status == 0 && invited.remarks.contains("not shown again"), "\(invited.remarks)")
+            let link = invited.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(link.hasPrefix(address + "/invitation#") && link.count == address.count + 12 + 32, "\(link)")
+            let other = try await phone.welkin(
+                "sign-up", "--email", "eve@example.com", "--invitation", link, input: ["correct horse"])
+            #expect(other.status == 1 && other.remarks.contains("another e-mail address"), "\(other.remarks)")
+            // The link names the cloud.
+            var tablet = try setup.machine("tablet")
+            tablet.variables["CLOUDKIT_ENDPOINT"] = ""
+            let made = try await tablet.welkin(
+                "sign-up", "--email", "ada@example.com", "--invitation", link, input: ["correct horse"])
+            #expect(made.status == 0 && made.output.contains("ada@example.com"), "\(made.remarks)")
+            let listed = try await setup.runAsOperator("invitation", "list")
+            #expect(listed.output.contains("1/1") && listed.output.contains("used"), "\(listed.output)")
+
+            let many = try await setup.runAsOperator("invitation", "add", "--uses", "3", "--days", "2", "--json")
+            #expect(many.status == 0, "\(many.remarks)")
+            let line = try many.decoded(ListedInvitation.self)
+            #expect(line.usesMax == 3 && line.state == "open" && line.link?.contains("/invitation#") == true)
+            let code = try #require(line.link?.split(separator: "#").last.map(String.init))
+            let lines = try await setup.runAsOperator("invitation", "list", "--json")
+            #expect(try lines.decoded([ListedInvitation].self).map(\.link) == [nil, nil])
+            #expect(!lines.output.contains(code))
+            #expect(try await setup.runAsOperator("invitation", "remove", line.id).status == 0)
+            let gone = try await phone.welkin(
+                "sign-up", "--email", "ben@example.com", "--invitation", code, input: ["correct horse"])
+            #expect(gone.status == 1 && gone.remarks.contains("not valid"), "\(gone.remarks)")
+            let again = try await setup.runAsOperator("invitation", "remove", line.id)
+            #expect(again.status == 1 && again.remarks.contains("welkin invitation list"), "\(again.remarks)")
+            for arguments in [["--uses", "0"], ["--days", "366"], ["--email", "a@b", "--uses", "2"]] {
+                let refused = try await setup.runAsOperator(
+                    "invitation", "add", arguments[0], arguments[1], arguments.count > 2 ? "--uses=2" : "--json")
+                #expect(refused.status == 64, "\(refused.remarks)")
+            }
+            let taken = try await setup.runAsOperator("invitation", "add", "--email", "ada@example.com")
+            #expect(taken.status == 1 && taken.remarks.contains("There is an account"), "\(taken.remarks)")
+            let log = try await setup.runAsOperator("logs", "--json")
+            #expect(log.output.contains("invitations/create") && !log.output.contains(code), "\(log.remarks)")
+        }
+    }
+
+    private struct ListedInvitation: Decodable {
+        var id: String
+        var usesMax: Int
+        var state: String
+        var link: String?
+    }
+
     @Test func `B-ACC-05 a person turns discovery on and off`() async throws {
         try await CloudAndMachines.run { setup in
             let ada = try await setup.signedInMachine("ada")

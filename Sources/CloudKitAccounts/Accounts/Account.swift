@@ -108,6 +108,18 @@ extension StorageView {
 }
 
 extension StorageWriter {
+    /// Adds a new account.
+    ///
+    /// - Throws: `AccountError.emailTaken`.
+    mutating func add(_ account: Account) async throws {
+        guard try await Account.idsByEmail.row(account.email, in: self) == nil else {
+            throw AccountError.emailTaken(account.email)
+        }
+        try Account.table.set(account.id, to: account, in: &self)
+        try Account.idsByEmail.set(account.email, to: account.id, in: &self)
+        try setAccountAddress(account.email, of: account.id)
+    }
+
     /// Makes an account found by an address or number.
     mutating func setAccountAddress(_ normalised: String, of account: String) throws {
         try Account.idsByAddressHash.set(AddressHash.of(normalised).hex, to: account, in: &self)

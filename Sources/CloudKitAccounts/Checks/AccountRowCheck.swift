@@ -35,6 +35,9 @@ package struct AccountRowCheck: Sendable {
             DeviceSession.table.name: session, DeviceSession.owners.name: sessionOwner,
             Keychain.table.name: keychain, KeyReset.table.name: keyReset,
             AccountDeletion.table.name: deletion,
+            AccountInvitation.table.name: {
+                try AccountInvitation(rowBytes: $1).hash == $0 ? nil : "it is under the key of another invitation"
+            },
             UserNames.names.name: userName, UserNames.accounts.name: user,
             APIToken.table.name: {
                 _ = try APIToken(rowBytes: $1)

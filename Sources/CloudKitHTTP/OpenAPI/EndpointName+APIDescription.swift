@@ -26,8 +26,9 @@ extension EndpointName {
             .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset, .adminSchemaRoles,
             .adminToken:
             operatorDescription
-        case .landingPage, .accountPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .shareScript,
-            .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript, .health, .metrics,
+        case .landingPage, .accountPage, .signInPage, .signUpPage, .invitationPage, .signInScript, .styleSheet,
+            .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript,
+            .health, .metrics,
             .openAPI:
             pageDescription
         // Sites of other modules are for people, and not every cloud has them.
@@ -454,6 +455,7 @@ extension EndpointName {
                 "Creates an account.", .device,
                 takes: .request([
                     "email": .text, "name?": .text, "proof": .base64, "salt": .base64, "rounds": .integer,
+                    "invitation?": .text,
                 ]),
                 gives: .answer([:]))
         case .accountsPassword:
@@ -695,6 +697,8 @@ extension EndpointName {
         case .accountPage: .page("The page where people see their account.", "/account", Self.html)
         case .signInPage: .form("The page where users sign in.", "/sign-in")
         case .signUpPage: .form("The page where users create accounts.", "/sign-up")
+        case .invitationPage:
+            .page("The page where people who are invited create their account.", "/invitation", Self.html)
         case .notificationsPage: .form("The page that switches notifications on.", "/notifications")
         case .signInScript: .page("The script of the sign-in page.", "/sign-in.js", Self.script)
         case .shareScript: .page("The script of the page of a share.", "/share.js", Self.script)

@@ -79,6 +79,7 @@ package enum EndpointName: String, Hashable, Sendable, CaseIterable {
     case accountPage = "page/account"
     case signInPage = "page/sign-in"
     case signUpPage = "page/sign-up"
+    case invitationPage = "page/invitation"
     case signInScript = "page/sign-in.js"
     case styleSheet = "page/style.css"
     case sharePage = "page/share"

@@ -10,8 +10,8 @@ extension EndpointName {
             .subscriptionsModify, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail, .usersLookupID,
             .usersLookupContacts, .tokensCreate, .tokensRegister, .courier:
             true
-        case .sessionsPrepare, .sessionsCreate, .accountsCreate, .landingPage, .signInPage, .signUpPage, .signInScript,
-            .styleSheet, .sharePage, .shareScript:
+        case .sessionsPrepare, .sessionsCreate, .accountsCreate, .landingPage, .signInPage, .signUpPage,
+            .invitationPage, .signInScript, .styleSheet, .sharePage, .shareScript:
             true
         case .adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
             .adminZonesPurge, .adminKeysReset, .adminDevicesList, .adminDevicesRevoke,

@@ -161,6 +161,7 @@ extension EndpointTable {
         addPage(.accountPage, at: ["/account"], handler: pages.account)
         addPage(.signInPage, at: ["/sign-in"], handler: pages.signIn)
         addPage(.signUpPage, at: ["/sign-up"], handler: pages.signUp)
+        addPage(.invitationPage, at: ["/invitation"], handler: pages.invitation)
         addPage(.notificationsPage, at: ["/notifications"], handler: pages.notifications)
         addPage(.signInScript, at: ["/sign-in.js"]) { _ in Pages.signInScript() }
         addPage(.shareScript, at: ["/share.js"]) { _ in Pages.shareScript() }

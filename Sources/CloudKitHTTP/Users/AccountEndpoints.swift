@@ -4,7 +4,7 @@ import Foundation
 
 /// The endpoints that create accounts, change their passwords and delete them; bytes travel as base 64.
 ///
-/// - `accounts/create {email, name, proof, salt, rounds}` → `{}`: sign-up, where it is open.
+/// - `accounts/create {email, name, proof, salt, rounds, invitation?}` → `{}`: sign-up, where it is open, or with the code of an invitation.
 /// - `accounts/password {deviceID, deviceSecret, proof, newProof, salt, rounds, generation, passwordWrap}` → `{}`: another
 ///   password, known by the old one's proof; `generation` and `passwordWrap` where the account has a keychain.
 /// - `accounts/delete {deviceID, deviceSecret, proof?}` → `{graceSeconds, due?}`: has the account deleted when the time is over, and signs
@@ -25,7 +25,8 @@ struct AccountEndpoints {
         let body = try SmallJSON.decode(CreateBody.self, from: call.body)
         _ = try await signUp.create(
             email: body.email, name: body.name ?? "", proof: Array(body.proof),
-            derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address)
+            derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address,
+            invitation: body.invitation)
         return .emptyObject
     }
 
@@ -68,6 +69,7 @@ struct AccountEndpoints {
         var proof: Data
         var salt: Data
         var rounds: Int
+        var invitation: String?
     }
 }
 

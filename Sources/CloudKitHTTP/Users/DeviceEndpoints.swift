@@ -45,7 +45,8 @@ final class DeviceEndpoints: Sendable {
         sessions = SessionEndpoints(signIn: signIn, cloud: cloud, changes: changes)
         data = AccountDataEndpoint(cloud: cloud, signIn: signIn)
         accounts = AccountEndpoints(
-            signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds), keychains: chains,
+            signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds, proofLimiter: proofLimiter),
+            keychains: chains,
             deletions: store.deletions, proofLimiter: proofLimiter, deletionGrace: deletionGrace, changes: changes)
         keychains = KeychainEndpoints(keychains: chains, cloud: cloud, changes: changes)
     }

@@ -53,7 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
     var operatorHosts: [String] = []
     @OptionGroup var connections: ConnectionOptions
     @OptionGroup var memory: MemoryOptions
-    @Option(help: "Whether users may create accounts themselves: open or closed.")
+    @Option(help: "Whether users may create accounts themselves: open, or closed: only with an invitation.")
     var signUp: SignUpMode = .open
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: Self.logLevel)
     var logLevel: Logger.Level = .info
@@ -274,7 +274,8 @@ enum SignUpMode: String, ExpressibleByArgument {
         switch self {
         case .open:
             "sign-up open: anyone who can reach this cloud may create an account (close it with --sign-up closed)"
-        case .closed: "sign-up closed: create accounts with `welkin account add EMAIL`"
+        case .closed:
+            "sign-up closed: create accounts with `welkin account add EMAIL`, or invite people with `welkin invitation add`"
         }
     }
 }
