@@ -189,6 +189,67 @@ import Testing
         }
     }
 
+    @Test func `an operator invites a list of people, and works with their group`() async throws {
+        try await CloudAndMachines.run(serving: ["--sign-up", "closed"]) { setup in
+            let list = setup.operatorsMachine.home + "/people.csv"
+            func write(_ text: String) throws { try text.write(toFile: list, atomically: true, encoding: .utf8) }
+            func invite(_ options: String...) async throws -> Machine.Outcome {
+                try await setup.runAsOperator(
+                    "invitation", "add", "--file", list, options.first ?? "--json", options.last ?? "--json")
+            }
+            try write("email,group,quota\nada@example.com,staff,5000\nben\n")
+            let wrong = try await invite()
+            #expect(wrong.status == 1 && wrong.remarks.contains("line 3: \"ben\" is not"), "\(wrong.remarks)")
+            let none = try await setup.runAsOperator("invitation", "list", "--json")
+            #expect(try none.decoded([ListedInvitation].self).isEmpty)
+
+            try write("email,group,quota\nada@example.com,staff,5000\nben@example.com,staff,\n")
+            let dry = try await invite("--dry-run")
+            #expect(dry.status == 0 && dry.remarks.contains("2 of 2 people would be invited"), "\(dry.remarks)")
+            #expect(!dry.output.contains("#"))
+            let invited = try await invite()
+            #expect(invited.status == 0, "\(invited.remarks)")
+            let people = try invited.decoded([Invited].self)
+            #expect(people.map(\.state) == ["invited", "invited"])
+            let again = try await invite().decoded([Invited].self)
+            #expect(again.map(\.state) == ["invited before", "invited before"] && again.allSatisfy { $0.link == nil })
+
+            let phone = try setup.machine("phone")
+            let link = try #require(people[0].link)
+            let made = try await phone.welkin(
+                "sign-up", "--email", "ada@example.com", "--invitation",
+                link.split(separator: "#").last.map(String.init) ?? "", input: ["correct horse"])
+            #expect(made.status == 0, "\(made.remarks)")
+            let listed = try await setup.runAsOperator("account", "list", "--group", "staff")
+            #expect(listed.output.contains("ada@example.com") && listed.output.contains("5000"), "\(listed.output)")
+            let nobody = try await setup.runAsOperator("account", "list", "--group", "board")
+            #expect(nobody.output.isEmpty && nobody.remarks.contains("No account is in the group board"))
+            let quota = try await setup.runAsOperator("account", "quota", "--group", "staff", "none")
+            #expect(quota.status == 0 && quota.output == "Quota of 1 account: none.\n", "\(quota.remarks)")
+            let off = try await setup.runAsOperator("account", "disable", "--group", "staff")
+            #expect(off.status == 0 && off.output == "1 account disabled.\n", "\(off.remarks)")
+            let on = try await setup.runAsOperator("account", "enable", "ada@example.com")
+            #expect(on.status == 0 && on.output == "Account ada@example.com enabled.\n", "\(on.remarks)")
+            #expect(try await setup.runAsOperator("account", "group", "ada@example.com").output == "staff\n")
+            #expect(try await setup.runAsOperator("account", "group", "ada@example.com", "board").output == "board\n")
+            #expect(try await setup.runAsOperator("account", "group", "ada@example.com", "--none").output == "none\n")
+            let empty = try await setup.runAsOperator("account", "disable", "--group", "staff")
+            #expect(empty.status == 1 && empty.remarks.contains("No account is in the group"), "\(empty.remarks)")
+            for (verb, choice, rest) in [
+                ("disable", "ada@example.com", "--group=staff"), ("quota", "--group=staff", "lots"),
+                ("quota", "--group=staff", "--group=staff"), ("enable", "--group=", "--group="),
+            ] {
+                let refused = try await setup.runAsOperator("account", verb, choice, rest)
+                #expect(refused.status == 64, "\(verb) \(choice) \(rest): \(refused.remarks)")
+            }
+        }
+    }
+
+    private struct Invited: Decodable {
+        var state: String
+        var link: String?
+    }
+
     private struct ListedInvitation: Decodable {
         var id: String
         var usesMax: Int

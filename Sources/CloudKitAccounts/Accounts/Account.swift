@@ -27,6 +27,8 @@ package struct Account: StoredRow, Hashable {
     private var webKeys: Bool?
     private var quotaBytes: UInt64?
     private var isWithoutQuota: Bool?
+    /// The name of the group that the operator has put the account into; nil: none.
+    package internal(set) var group: String?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
@@ -36,6 +38,7 @@ package struct Account: StoredRow, Hashable {
         case webKeys
         case quotaBytes = "quota"
         case isWithoutQuota = "unlimited"
+        case group
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {

@@ -16,6 +16,31 @@ package struct AccountInvitation: StoredRow, Hashable {
     package var created: Int64
     /// Milliseconds since 1970.
     package var expires: Int64
+    /// The name of the person, if they give none themselves.
+    package var name: String?
+    /// The group of the accounts.
+    package var group: String?
+    private var quotaText: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case hash, email, usesMax, uses, created, expires, name, group
+        case quotaText = "quota"
+    }
+
+    init(hash: String, email: String?, usesMax: Int, created: Int64, expires: Int64) {
+        self.hash = hash
+        self.email = email
+        self.usesMax = usesMax
+        self.uses = 0
+        self.created = created
+        self.expires = expires
+    }
+
+    /// The space of the accounts; nil: the cloud's.
+    package var quota: AccountQuota? {
+        get { quotaText.flatMap { AccountQuota(text: $0) } }
+        set { quotaText = newValue?.text }
+    }
 
     /// The operator's name for it: the first digits of the hash.
     package var id: String { String(hash.prefix(12)) }
@@ -39,8 +64,11 @@ package struct AccountInvitation: StoredRow, Hashable {
         guard code.utf8.count == codeDigits,
             code.utf8.allSatisfy({ (48...57).contains($0) || (97...102).contains($0) })
         else { return nil }
-        return SHA256.hash(data: Array(code.utf8)).hex
+        return digest(code)
     }
+
+    /// Returns the hash of a text that is a code.
+    static func digest(_ code: String) -> String { SHA256.hash(data: Array(code.utf8)).hex }
 
     /// Returns the invitation with one use more.
     ///

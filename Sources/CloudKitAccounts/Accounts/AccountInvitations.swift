@@ -17,22 +17,21 @@ package struct AccountInvitations: Sendable {
     ///   - email: The only address that it makes an account for; nil: any.
     ///   - uses: Accounts that it makes at most; 1 where it names an address.
     ///   - days: Days until it expires.
+    ///   - plan: The decisions about the accounts.
     /// - Returns: The code, which cannot be read again, and the stored row.
     /// - Throws: `AccountError`, also for an address that has an account.
     package func create(
-        email: String? = nil, uses: Int = 1, days: Int
+        email: String? = nil, uses: Int = 1, days: Int, plan: AccountPlan = AccountPlan()
     ) async throws -> (code: String, row: AccountInvitation) {
         let address = email.flatMap { EmailAddress($0) }
         if let email, address == nil { throw AccountError.emailInvalid(email) }
         guard (1...Self.usesMax).contains(uses), address == nil || uses == 1, (1...Self.daysMax).contains(days) else {
             throw AccountError.invitationBounds
         }
-        let code = store.serverEnvironment.randomHex(bytes: AccountInvitation.codeDigits / 2)
-        guard let hash = AccountInvitation.hash(of: code) else { throw AccountError.invitationBounds }
         let now = store.serverEnvironment.now()
-        let row = AccountInvitation(
-            hash: hash, email: address?.normalised, usesMax: uses, uses: 0, created: now,
-            expires: now + Int64(days) * 86_400_000)
+        var (code, row) = newInvitation(email: address, uses: uses, days: days, now: now)
+        _ = row.take(plan)
+        let made = row
         try await store.write { transaction in
             if let address, try await transaction.account(address) != nil {
                 throw AccountError.emailTaken(address.normalised)
@@ -41,8 +40,19 @@ package struct AccountInvitations: Sendable {
             where old.expires + Self.keptAfter <= now {
                 AccountInvitation.table.clear(old.hash, in: &transaction)
             }
-            try AccountInvitation.table.set(hash, to: row, in: &transaction)
+            try AccountInvitation.table.set(made.hash, to: made, in: &transaction)
         }
+        return (code, made)
+    }
+
+    /// Returns an invitation that is not stored yet, with its code.
+    func newInvitation(
+        email: EmailAddress?, uses: Int, days: Int, now: Int64
+    ) -> (code: String, row: AccountInvitation) {
+        let code = store.serverEnvironment.randomHex(bytes: AccountInvitation.codeDigits / 2)
+        let row = AccountInvitation(
+            hash: AccountInvitation.digest(code), email: email?.normalised, usesMax: uses, created: now,
+            expires: now + Int64(days) * 86_400_000)
         return (code, row)
     }
 

@@ -73,6 +73,7 @@ package final class SignUp: Sendable {
             try await store.write { transaction in
                 guard let invitation = try await AccountInvitation.table.row(hash, in: transaction) else { return nil }
                 let used = try invitation.used(for: email, now: now)
+                let account = used.applied(to: account)
                 try await transaction.add(account)
                 try AccountInvitation.table.set(hash, to: used, in: &transaction)
                 return account

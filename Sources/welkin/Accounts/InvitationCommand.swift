@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKitAccounts
+import Foundation
 
 /// Manages the invitations to make an account.
 struct InvitationCommand: AsyncParsableCommand {
@@ -14,18 +15,31 @@ struct InvitationCommand: AsyncParsableCommand {
 
 struct AddInvitationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Make an invitation and print its link.",
-        discussion: "The link is printed once; the cloud stores only a hash of its code.")
+        commandName: "add", abstract: "Make an invitation and print its link, or invite the people of a list.",
+        discussion: """
+            A link is printed once; the cloud stores only a hash of its code. A list is CSV with the columns email and, if wanted, name, group \
+            and quota, or JSON Lines with these keys. People of a list who have an account or an invitation get no other one: their group and \
+            quota become those of the list. Nothing is done if a line is wrong.
+            """)
 
     @OptionGroup var folder: DataOptions
     @Option(help: ArgumentHelp("The only address that may use it; any if omitted.", valueName: "address"))
     var email: String?
+    @Option(help: ArgumentHelp("Invite everyone in a list; - is standard input.", valueName: "file"))
+    var file: String?
     @Option(help: "The accounts that it makes at most.") var uses: Int = 1
     @Option(help: "The days for which it is valid.") var days: Int = 14
+    @Option(help: ArgumentHelp("The group of the accounts, where a list names none.", valueName: "name"))
+    var group: AccountGroup?
+    @Option(help: "The quota of the accounts, where a list names none: bytes, none or default.")
+    var quota: AccountQuota?
     @Option(
         help: ArgumentHelp(
             "The address of the cloud in the link; that of the cloud's settings if omitted.", valueName: "url"))
     var publicURL: String?
+    @Flag(help: "With --file: new links, in place of earlier ones, for those who are invited and have no account.")
+    var again = false
+    @Flag(help: "With --file: show what would be done, and change nothing.") var dryRun = false
     @Flag(help: "Print JSON.") var json = false
 
     func validate() throws {
@@ -35,28 +49,102 @@ struct AddInvitationCommand: AsyncParsableCommand {
         guard (1...AccountInvitations.daysMax).contains(days) else {
             throw ValidationError("--days is 1 to \(AccountInvitations.daysMax).")
         }
-        guard email == nil || uses == 1 else {
+        guard uses == 1 || (email == nil && file == nil) else {
             throw ValidationError("An invitation of one address makes one account; leave --uses out.")
         }
+        guard email == nil || file == nil else { throw ValidationError("Give --email or --file, not both.") }
+        guard file != nil || (!again && !dryRun) else { throw ValidationError("--again and --dry-run go with --file.") }
         if let publicURL, !publicURL.hasPrefix("http://"), !publicURL.hasPrefix("https://") {
             throw ValidationError("--public-url begins with http:// or https://.")
         }
     }
 
     func run() async throws {
-        let endpoint = try publicURL ?? CloudSettings().publicURL
+        let given = try publicURL ?? CloudSettings().publicURL
+        let endpoint = given.hasSuffix("/") ? String(given.dropLast()) : given
+        if let file { return try await invite(try people(of: file), endpoint) }
         let (code, row) = try await DataFolder.with(folder) { folder in
             try await folder.order("invitations/create", noting: { ["invitation": $0.row.id] }) {
-                try await folder.accountStore.invitations.create(email: email, uses: uses, days: days)
+                try await folder.accountStore.invitations.create(
+                    email: email, uses: uses, days: days, plan: AccountPlan(group: group, quota: quota))
             }
         }
-        let link = InvitationLink(
-            endpoint: endpoint.hasSuffix("/") ? String(endpoint.dropLast()) : endpoint, code: code)
+        let link = InvitationLink(endpoint: endpoint, code: code)
         if json { return try Output.json(InvitationLine(row, at: row.created, link: link.text)) }
         Output.result(link.text)
         Output.remark(
             "Invitation \(row.id) for \(row.email ?? "any address"), \(row.usesMax == 1 ? "one account" : "\(row.usesMax) accounts"), "
                 + "until \(Output.time(row.expires)). It is not shown again: send it to the person.")
+    }
+
+    /// Returns the people of a list, with the group and quota of the command where it names none.
+    private func people(of file: String) throws -> [PeopleFile.Line] {
+        let data =
+            file == "-" ? FileHandle.standardInput.readDataToEndOfFile() : FileManager.default.contents(atPath: file)
+        guard let data else { throw CommandFailure("the file \(file) cannot be read") }
+        guard let text = String(bytes: data, encoding: .utf8) else {
+            throw CommandFailure("the file \(file) is not UTF-8")
+        }
+        do {
+            return try PeopleFile(text).lines.map { line in
+                var line = line
+                line.person.plan.group = line.person.plan.group ?? group
+                line.person.plan.quota = line.person.plan.quota ?? quota
+                return line
+            }
+        } catch { throw CommandFailure("\(file), \(error)") }
+    }
+
+    private func invite(_ people: [PeopleFile.Line], _ endpoint: String) async throws {
+        let outcomes = try await DataFolder.with(folder) { folder in
+            func invite() async throws -> [AccountInvitations.Outcome] {
+                try await folder.accountStore.invitations.invite(
+                    people.map(\.person), days: days, isRepeated: again, isDryRun: dryRun)
+            }
+            guard !dryRun else { return try await invite() }
+            return try await folder.order("invitations/list", details: ["people": String(people.count)]) {
+                try await invite()
+            }
+        }
+        let lines = zip(people, outcomes).map { InvitedLine($0, $1, endpoint: dryRun ? nil : endpoint) }
+        if json { return try Output.json(lines) }
+        Output.table(
+            [["LINE", "EMAIL", "STATE", "LINK"]]
+                + lines.map { [String($0.line), $0.email, $0.state.rawValue, $0.link ?? "-"] })
+        let invited = lines.count { $0.state == .invited }
+        Output.remark(
+            dryRun
+                ? "Nothing was changed. Without --dry-run, \(invited) of \(lines.count) people would be invited."
+                : "\(invited) of \(lines.count) people were invited. Links are not shown again: send each to its person."
+        )
+    }
+}
+
+/// What became of a person in a list.
+private struct InvitedLine: Encodable {
+    enum State: String, Encodable {
+        case invited = "invited"
+        case invitedBefore = "invited before"
+        case invitationChanged = "invitation changed"
+        case account = "has an account"
+        case accountChanged = "account changed"
+    }
+
+    var line: Int
+    var email: String
+    var state: State
+    var link: String?
+
+    init(_ line: PeopleFile.Line, _ outcome: AccountInvitations.Outcome, endpoint: String?) {
+        self.line = line.number
+        email = line.person.email.normalised
+        switch outcome {
+        case .account(let isChanged): state = isChanged ? .accountChanged : .account
+        case .invitedBefore(_, let isChanged): state = isChanged ? .invitationChanged : .invitedBefore
+        case .invited(let code, _):
+            state = .invited
+            link = endpoint.map { InvitationLink(endpoint: $0, code: code).text }
+        }
     }
 }
 
@@ -73,14 +161,7 @@ struct ListInvitationsCommand: AsyncParsableCommand {
         }
         if json { return try Output.json(lines) }
         guard !lines.isEmpty else { return Output.remark("No invitations. Make one with: welkin invitation add") }
-        Output.table(
-            [["ID", "EMAIL", "USED", "CREATED", "UNTIL", "STATE"]]
-                + lines.map {
-                    [
-                        $0.id, $0.email ?? "any", "\($0.uses)/\($0.usesMax)", Output.time($0.created),
-                        Output.time($0.expires), $0.state,
-                    ]
-                })
+        Output.table([["ID", "EMAIL", "USED", "CREATED", "UNTIL", "STATE", "GROUP"]] + lines.map(\.cells))
     }
 }
 
@@ -114,6 +195,8 @@ struct InvitationLine: Encodable {
     var expires: Int64
     /// `open`, `used` or `expired`.
     var state: String
+    var group: String?
+    var quota: String?
     var link: String?
 
     init(_ row: AccountInvitation, at now: Int64, link: String? = nil) {
@@ -124,6 +207,14 @@ struct InvitationLine: Encodable {
         created = row.created
         expires = row.expires
         state = row.state(at: now).rawValue
+        group = row.group
+        quota = row.quota?.argument
         self.link = link
+    }
+
+    /// The row of the table.
+    var cells: [String] {
+        let times = [Output.time(created), Output.time(expires)]
+        return [id, email ?? "any", "\(uses)/\(usesMax)"] + times + [state, group ?? "-"]
     }
 }
