@@ -1,6 +1,7 @@
 import CloudKitDevice
 import CloudUnderTest
 import Foundation
+import MailReceiver
 import Testing
 
 @testable import CloudKit
@@ -197,7 +198,7 @@ import Testing
                 try await setup.runAsOperator(
                     "invitation", "add", "--file", list, options.first ?? "--json", options.last ?? "--json")
             }
-            try write("email,group,quota\nada@example.com,staff,5000\nben\n")
+            try write("email,group,quota\nada@example.com,staff,5000\nben,,\n")
             let wrong = try await invite()
             #expect(wrong.status == 1 && wrong.remarks.contains("line 3: \"ben\" is not"), "\(wrong.remarks)")
             let none = try await setup.runAsOperator("invitation", "list", "--json")
@@ -242,6 +243,71 @@ import Testing
                 let refused = try await setup.runAsOperator("account", verb, choice, rest)
                 #expect(refused.status == 64, "\(verb) \(choice) \(rest): \(refused.remarks)")
             }
+        }
+    }
+
+    @Test func `B-PRT-05 a cloud that sends mail invites people, and proves addresses, by mailed links`() async throws {
+        let mail = try MailReceiver()
+        let settings = ["--smtp-url", "smtp://127.0.0.1:\(mail.port)", "--smtp-from", "cloud@example.com"]
+        let url = "https://cloud.example.com"
+        func code(_ page: String) throws -> String {
+            let text = try #require(mail.taken.last).content
+            let link = try #require(text.range(of: "\(url)/\(page)#"))
+            return String(text[link.upperBound...].prefix(32))
+        }
+        try await CloudAndMachines.run(serving: settings + ["--public-url", url]) { setup in
+            let phone = try setup.machine("phone")
+            let made = try await phone.welkin("sign-up", "--email", "ada@example.com", input: ["correct horse"])
+            #expect(made.status == 0, "\(made.remarks)")
+            #expect(mail.taken.map(\.receiver) == ["ada@example.com"])
+            let unproved = try await phone.welkin("address")
+            #expect(unproved.status == 0 && unproved.output == "ada@example.com: not proved\n", "\(unproved.remarks)")
+            #expect(unproved.remarks.contains("welkin address --send"))
+            let soon = try await phone.welkin("address", "--send")
+            #expect(soon.status == 1 && soon.remarks.contains("Try again in"), "\(soon.remarks)")
+            let wrong = try await phone.welkin("address", "--prove", "\(url)/address#0")
+            #expect(wrong.status == 1 && wrong.remarks.contains("the link is not valid"), "\(wrong.remarks)")
+            let proved = try await phone.welkin("address", "--prove", "\(url)/address#\(try code("address"))")
+            #expect(proved.status == 0 && proved.output == "ada@example.com: proved\n", "\(proved.remarks)")
+            #expect(try await phone.welkin("address", "--json").output.contains("\"isProved\" : true"))
+            #expect(try await setup.runAsOperator("account", "address", "ada@example.com").output == "proved\n")
+            let all = try await setup.runAsOperator("account", "address", "--all", "unproved")
+            #expect(all.output == "1 account: unproved.\n", "\(all.remarks)")
+
+            // Commands beside the cloud read its settings; a mailed link proves the address.
+            var operators = setup.operatorsMachine
+            operators.variables.merge([
+                "WELKIN_SMTP_URL": settings[1], "WELKIN_SMTP_FROM": settings[3], "WELKIN_PUBLIC_URL": url,
+                "WELKIN_CONFIG": "",
+            ]) { $1 }
+            let invited = try await operators.welkin(
+                "invitation", "add", "--email", "ben@example.com", "--data", setup.cloud.data)
+            #expect(invited.status == 0 && invited.output.isEmpty, "\(invited.remarks)")
+            #expect(invited.remarks.contains("It was mailed"), "\(invited.remarks)")
+            #expect(mail.taken.last?.receiver == "ben@example.com")
+            let tablet = try setup.machine("tablet")
+            let joined = try await tablet.welkin(
+                "sign-up", "--email", "ben@example.com", "--invitation", try code("invitation"),
+                input: ["correct horse"])
+            #expect(joined.status == 0, "\(joined.remarks)")
+            #expect(try await tablet.welkin("address").output == "ben@example.com: proved\n")
+            #expect(mail.taken.count == 2)
+
+            mail.refuse(true)
+            let list = operators.home + "/people.csv"
+            try "email\neve@example.com\n".write(toFile: list, atomically: true, encoding: .utf8)
+            let failed = try await operators.welkin(
+                "invitation", "add", "--file", list, "--json", "--data", setup.cloud.data)
+            #expect(failed.status == 1 && failed.remarks.contains("line 2: the mail server took no message"))
+            #expect(try failed.decoded([Invited].self).map(\.state) == ["mail failed"])
+            mail.refuse(false)
+            let sent = try await operators.welkin(
+                "invitation", "add", "--file", list, "--json", "--data", setup.cloud.data)
+            #expect(try sent.decoded([Invited].self).map(\.state) == ["invited"])
+            #expect(try sent.decoded([Invited].self)[0].link == nil && mail.taken.last?.receiver == "eve@example.com")
+            let printed = try await operators.welkin(
+                "invitation", "add", "--email", "zoe@example.com", "--no-mail", "--data", setup.cloud.data)
+            #expect(printed.output.hasPrefix("\(url)/invitation#"), "\(printed.remarks)")
         }
     }
 

@@ -52,7 +52,7 @@ import Testing
                 "email,group,quota\nada,x,1\nb@example.com,x\nc@example.com,x,lots\n,x,1\nc@example.com,,\nC@example.com,,"
             )
                 == [
-                    "2: \"ada\" is not an e-mail address", "3: there are 2 columns in place of 3",
+                    "2: \"ada\" is not an e-mail address", "3: columns: 2 in place of 3",
                     "4: \"lots\" is no quota; it is bytes, none or default", "5: the address is missing",
                     "7: c@example.com is in line 6 already",
                 ])

@@ -29,6 +29,7 @@ package struct Account: StoredRow, Hashable {
     private var isWithoutQuota: Bool?
     /// The name of the group that the operator has put the account into; nil: none.
     package internal(set) var group: String?
+    private var proved: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
@@ -38,7 +39,7 @@ package struct Account: StoredRow, Hashable {
         case webKeys
         case quotaBytes = "quota"
         case isWithoutQuota = "unlimited"
-        case group
+        case group, proved
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -67,6 +68,12 @@ package struct Account: StoredRow, Hashable {
     package internal(set) var allowsWebKeys: Bool {
         get { webKeys ?? true }
         set { webKeys = newValue ? nil : false }
+    }
+
+    /// Whether the person has opened a link that was mailed to the address, or the operator knows it to be theirs.
+    package internal(set) var isEmailProved: Bool {
+        get { proved ?? false }
+        set { proved = newValue ? true : nil }
     }
 
     /// The phone numbers that the operator has verified, normalised.

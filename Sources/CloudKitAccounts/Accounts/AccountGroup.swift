@@ -56,10 +56,14 @@ extension Accounts {
     }
 
     /// Changes all accounts of a group, or none.
-    private func change(_ group: AccountGroup, _ change: @Sendable (inout Account) -> Void) async throws -> Int {
+    ///
+    /// - Parameter group: nil: all accounts of the cloud.
+    func change(_ group: AccountGroup?, _ change: @Sendable (inout Account) -> Void) async throws -> Int {
         try await store.write { transaction in
-            let members = try await Account.table.rows(in: transaction).filter { $0.group == group.name }
-            guard !members.isEmpty else { throw AccountError.groupEmpty(group.name) }
+            let members = try await Account.table.rows(in: transaction).filter {
+                group == nil || $0.group == group?.name
+            }
+            if let group, members.isEmpty { throw AccountError.groupEmpty(group.name) }
             for var account in members {
                 change(&account)
                 try Account.table.set(account.id, to: account, in: &transaction)

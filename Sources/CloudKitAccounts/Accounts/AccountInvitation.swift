@@ -21,9 +21,10 @@ package struct AccountInvitation: StoredRow, Hashable {
     /// The group of the accounts.
     package var group: String?
     private var quotaText: String?
+    private var mailed: Bool?
 
     private enum CodingKeys: String, CodingKey {
-        case hash, email, usesMax, uses, created, expires, name, group
+        case hash, email, usesMax, uses, created, expires, name, group, mailed
         case quotaText = "quota"
     }
 
@@ -34,6 +35,12 @@ package struct AccountInvitation: StoredRow, Hashable {
         self.uses = 0
         self.created = created
         self.expires = expires
+    }
+
+    /// Whether only the mailbox of its address got the link: who uses it has proved the address.
+    package var isMailed: Bool {
+        get { mailed ?? false }
+        set { mailed = newValue ? true : nil }
     }
 
     /// The space of the accounts; nil: the cloud's.

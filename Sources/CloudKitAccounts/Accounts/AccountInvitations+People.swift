@@ -50,9 +50,11 @@ extension AccountInvitations {
     ///   - days: Days until new invitations expire.
     ///   - isRepeated: Whether people who are invited get a new invitation, in place of the earlier one.
     ///   - isDryRun: Whether nothing is changed.
+    ///   - isMailed: Whether the links go to the mailboxes of the addresses alone.
     /// - Returns: The outcomes, in the order of the people.
     package func invite(
-        _ people: [InvitedPerson], days: Int, isRepeated: Bool = false, isDryRun: Bool = false
+        _ people: [InvitedPerson], days: Int, isRepeated: Bool = false, isDryRun: Bool = false,
+        isMailed: Bool = false
     ) async throws -> [Outcome] {
         guard (1...Self.daysMax).contains(days) else { throw AccountError.invitationBounds }
         let now = store.serverEnvironment.now()
@@ -78,6 +80,7 @@ extension AccountInvitations {
                 }
                 var (code, row) = newInvitation(email: person.email, uses: 1, days: days, now: now)
                 _ = row.take(person.plan)
+                row.isMailed = isMailed
                 if !isDryRun {
                     if let held { AccountInvitation.table.clear(held.hash, in: &transaction) }
                     try AccountInvitation.table.set(row.hash, to: row, in: &transaction)
@@ -119,6 +122,7 @@ extension AccountInvitation {
         if account.name.isEmpty, let name { account.name = name }
         account.group = group
         account.quota = quota ?? .cloud
+        account.isEmailProved = isMailed && email == account.email
         return account
     }
 }

@@ -18,10 +18,11 @@ package struct AccountInvitations: Sendable {
     ///   - uses: Accounts that it makes at most; 1 where it names an address.
     ///   - days: Days until it expires.
     ///   - plan: The decisions about the accounts.
+    ///   - isMailed: Whether the link goes to the mailbox of the address alone.
     /// - Returns: The code, which cannot be read again, and the stored row.
     /// - Throws: `AccountError`, also for an address that has an account.
     package func create(
-        email: String? = nil, uses: Int = 1, days: Int, plan: AccountPlan = AccountPlan()
+        email: String? = nil, uses: Int = 1, days: Int, plan: AccountPlan = AccountPlan(), isMailed: Bool = false
     ) async throws -> (code: String, row: AccountInvitation) {
         let address = email.flatMap { EmailAddress($0) }
         if let email, address == nil { throw AccountError.emailInvalid(email) }
@@ -31,6 +32,7 @@ package struct AccountInvitations: Sendable {
         let now = store.serverEnvironment.now()
         var (code, row) = newInvitation(email: address, uses: uses, days: days, now: now)
         _ = row.take(plan)
+        row.isMailed = isMailed && address != nil
         let made = row
         try await store.write { transaction in
             if let address, try await transaction.account(address) != nil {

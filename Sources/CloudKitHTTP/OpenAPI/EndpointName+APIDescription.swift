@@ -15,7 +15,8 @@ extension EndpointName {
             .usersLookupContacts, .usersLookupParticipants, .identitiesLookup, .directoryLookup, .directoryHistory:
             userDescription
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword,
-            .accountsDelete, .accountsData, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .keychainGet,
+            .accountsDelete, .accountsData, .accountsAddress, .accountsDiscovery, .accountsConsents, .accountsWebKeys,
+            .keychainGet,
             .keychainCreate,
             .keychainRewrap,
             .keychainReset, .keychainRecovery,
@@ -26,7 +27,8 @@ extension EndpointName {
             .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset, .adminSchemaRoles,
             .adminToken:
             operatorDescription
-        case .landingPage, .accountPage, .signInPage, .signUpPage, .invitationPage, .signInScript, .styleSheet,
+        case .landingPage, .accountPage, .addressPage, .signInPage, .signUpPage, .invitationPage, .signInScript,
+            .styleSheet,
             .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript,
             .health, .metrics,
             .openAPI:
@@ -483,6 +485,14 @@ extension EndpointName {
                             "assetBytes": .integer, "quotaBytes?": .integer,
                         ])), "isComplete": .boolean,
                 ]))
+        case .accountsAddress:
+            .post(
+                "Returns whether the account's address is proved, has a link mailed to it, or proves it with the code of the link.",
+                .device,
+                takes: .request([
+                    "deviceID?": .text, "deviceSecret?": .base64, "sendsLink?": .boolean, "code?": .text,
+                ]),
+                gives: .answer(["email": .text, "isProved": .boolean, "isRequired": .boolean]))
         case .accountsDiscovery:
             .post(
                 "Returns or decides whether others find the account's owner.", .device,
@@ -697,6 +707,7 @@ extension EndpointName {
         case .accountPage: .page("The page where people see their account.", "/account", Self.html)
         case .signInPage: .form("The page where users sign in.", "/sign-in")
         case .signUpPage: .form("The page where users create accounts.", "/sign-up")
+        case .addressPage: .page("The page where people confirm their address.", "/address", Self.html)
         case .invitationPage:
             .page("The page where people who are invited create their account.", "/invitation", Self.html)
         case .notificationsPage: .form("The page that switches notifications on.", "/notifications")

@@ -28,6 +28,10 @@ struct PageEndpoints {
         return Pages.signUp(app, signInQuery: request.query.ofApp, rounds: rounds)
     }
 
+    func address(_ request: IncomingRequest) -> EndpointResponse {
+        Pages.address(token: pageTokens.token(container: Pages.accountContainer, environment: .production))
+    }
+
     func invitation(_ request: IncomingRequest) -> EndpointResponse {
         Pages.invitation(
             token: pageTokens.token(container: Pages.accountContainer, environment: .production), rounds: rounds)

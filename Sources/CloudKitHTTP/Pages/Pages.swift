@@ -89,6 +89,16 @@ enum Pages {
             ]))
     }
 
+    /// Proves the address of an account with the code of a mailed link, which is behind the `#`.
+    ///
+    /// - Parameter token: The page's own API token in `accountContainer`, production.
+    static func address(token: String) -> EndpointResponse {
+        html(
+            addressPage.filled(with: [
+                "container": accountContainer.name, "environment": Environment.production.rawValue, "token": token,
+            ]))
+    }
+
     /// Returns the sign-up page of a cloud whose operator creates the accounts.
     static func signUpClosed() -> EndpointResponse { html(signUpClosedPage.filled(), status: .forbidden) }
 
@@ -163,6 +173,7 @@ enum Pages {
     private static let landingPage = Template(PageFiles.landingPage)
     private static let signInPage = Template(PageFiles.signInPage)
     private static let signUpPage = Template(PageFiles.signUpPage)
+    private static let addressPage = Template(PageFiles.addressPage)
     private static let invitationPage = Template(PageFiles.invitationPage)
     private static let signUpClosedPage = Template(PageFiles.signUpClosedPage)
     private static let signInRefusedPage = Template(PageFiles.signInRefusedPage)

@@ -18,7 +18,8 @@ extension EndpointName {
             .adminSchemaExport, .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset,
             .adminSchemaRoles, .adminToken, .site, .health, .metrics, .openAPI, .unknown:
             true
-        case .assetsImport, .usersLookupPhone, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .libraryScript,
+        case .assetsImport, .usersLookupPhone, .accountsAddress, .addressPage, .accountsDiscovery, .accountsConsents,
+            .accountsWebKeys, .libraryScript,
             .sharesKeysLookup, .sharesKeysStore,
             .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,
             .accountsPassword, .accountsDelete, .accountsData, .accountPage, .recordsList, .keychainGet,

@@ -20,13 +20,17 @@ struct AccountEndpoints {
     /// The time between the wish and the deletion.
     var deletionGrace: Duration
     var changes: AccountChanges
+    /// nil: the cloud sends no mail.
+    var mail: AddressMail?
 
     func create(_ call: DeviceCall) async throws -> EndpointResponse {
         let body = try SmallJSON.decode(CreateBody.self, from: call.body)
-        _ = try await signUp.create(
+        let account = try await signUp.create(
             email: body.email, name: body.name ?? "", proof: Array(body.proof),
             derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address,
             invitation: body.invitation)
+        // The account is made: a mail that does not leave is in the operator's log, and the person can have another one sent.
+        if let mail, !account.isEmailProved { try? await mail.sendLink(toAccount: account.id) }
         return .emptyObject
     }
 

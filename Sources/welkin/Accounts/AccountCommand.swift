@@ -10,7 +10,7 @@ struct AccountCommand: AsyncParsableCommand {
         subcommands: [
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
             EnableAccountCommand.self, SetPasswordCommand.self, AccountPhoneCommand.self, AccountQuotaCommand.self,
-            AccountGroupCommand.self,
+            AccountGroupCommand.self, AccountAddressCommand.self,
             AccountDevicesCommand.self, RevokeDeviceCommand.self, AccountOperatorCommand.self,
             DeleteOwnAccountCommand.self, ExportAccountCommand.self, ImportAccountCommand.self,
         ])

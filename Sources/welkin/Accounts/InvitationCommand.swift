@@ -1,6 +1,7 @@
 import ArgumentParser
 import CloudKitAccounts
 import Foundation
+import HTTPTransfer
 
 /// Manages the invitations to make an account.
 struct InvitationCommand: AsyncParsableCommand {
@@ -15,8 +16,9 @@ struct InvitationCommand: AsyncParsableCommand {
 
 struct AddInvitationCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "add", abstract: "Make an invitation and print its link, or invite the people of a list.",
+        commandName: "add", abstract: "Make an invitation, or invite the people of a list.",
         discussion: """
+            Invitations of an address are mailed to it where the cloud's settings name a mail server (smtp-url), and printed otherwise. \
             A link is printed once; the cloud stores only a hash of its code. A list is CSV with the columns email and, if wanted, name, group \
             and quota, or JSON Lines with these keys. People of a list who have an account or an invitation get no other one: their group and \
             quota become those of the list. Nothing is done if a line is wrong.
@@ -40,6 +42,7 @@ struct AddInvitationCommand: AsyncParsableCommand {
     @Flag(help: "With --file: new links, in place of earlier ones, for those who are invited and have no account.")
     var again = false
     @Flag(help: "With --file: show what would be done, and change nothing.") var dryRun = false
+    @Flag(help: "Print links, also where the cloud sends mail.") var noMail = false
     @Flag(help: "Print JSON.") var json = false
 
     func validate() throws {
@@ -60,21 +63,31 @@ struct AddInvitationCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let given = try publicURL ?? CloudSettings().publicURL
+        let settings = try CloudSettings()
+        let given = publicURL ?? settings.publicURL
         let endpoint = given.hasSuffix("/") ? String(given.dropLast()) : given
-        if let file { return try await invite(try people(of: file), endpoint) }
+        let server = noMail || (email == nil && file == nil) ? nil : try settings.mailServer()
+        let mail = server.map { InvitationMail(client: MailClient($0), endpoint: endpoint, days: days) }
+        if let file { return try await invite(try people(of: file), endpoint, mail) }
+        let plan = AccountPlan(group: group, quota: quota)
         let (code, row) = try await DataFolder.with(folder) { folder in
-            try await folder.order("invitations/create", noting: { ["invitation": $0.row.id] }) {
-                try await folder.accountStore.invitations.create(
-                    email: email, uses: uses, days: days, plan: AccountPlan(group: group, quota: quota))
+            let invitations = folder.accountStore.invitations
+            let made = try await folder.order("invitations/create", noting: { ["invitation": $0.row.id] }) {
+                try await invitations.create(email: email, uses: uses, days: days, plan: plan, isMailed: mail != nil)
             }
+            if let problem = await mail?.send(code: made.code, made.row) {
+                _ = try await invitations.remove(made.row.hash)
+                throw CommandFailure("nobody was invited: \(problem). Print the link with --no-mail.")
+            }
+            return made
         }
-        let link = InvitationLink(endpoint: endpoint, code: code)
-        if json { return try Output.json(InvitationLine(row, at: row.created, link: link.text)) }
-        Output.result(link.text)
+        let link = mail == nil ? InvitationLink(endpoint: endpoint, code: code).text : nil
+        if json { return try Output.json(InvitationLine(row, at: row.created, link: link)) }
+        if let link { Output.result(link) }
         Output.remark(
             "Invitation \(row.id) for \(row.email ?? "any address"), \(row.usesMax == 1 ? "one account" : "\(row.usesMax) accounts"), "
-                + "until \(Output.time(row.expires)). It is not shown again: send it to the person.")
+                + "until \(Output.time(row.expires)). "
+                + (link == nil ? "It was mailed." : "It is not shown again: send it to the person."))
     }
 
     /// Returns the people of a list, with the group and quota of the command where it names none.
@@ -95,28 +108,72 @@ struct AddInvitationCommand: AsyncParsableCommand {
         } catch { throw CommandFailure("\(file), \(error)") }
     }
 
-    private func invite(_ people: [PeopleFile.Line], _ endpoint: String) async throws {
-        let outcomes = try await DataFolder.with(folder) { folder in
+    private func invite(_ people: [PeopleFile.Line], _ endpoint: String, _ mail: InvitationMail?) async throws {
+        let lines = try await DataFolder.with(folder) { folder in
+            let invitations = folder.accountStore.invitations
             func invite() async throws -> [AccountInvitations.Outcome] {
-                try await folder.accountStore.invitations.invite(
-                    people.map(\.person), days: days, isRepeated: again, isDryRun: dryRun)
+                try await invitations.invite(
+                    people.map(\.person), days: days, isRepeated: again, isDryRun: dryRun, isMailed: mail != nil)
             }
-            guard !dryRun else { return try await invite() }
-            return try await folder.order("invitations/list", details: ["people": String(people.count)]) {
-                try await invite()
+            let outcomes =
+                if dryRun {
+                    try await invite()
+                } else {
+                    try await folder.order("invitations/list", details: ["people": String(people.count)]) {
+                        try await invite()
+                    }
+                }
+            var lines = zip(people, outcomes).map { InvitedLine($0, $1, endpoint: dryRun ? nil : endpoint) }
+            guard let mail, !dryRun else { return lines }
+            for (index, outcome) in outcomes.enumerated() {
+                guard case .invited(let code, let row) = outcome else { continue }
+                lines[index].link = nil
+                guard let problem = await mail.send(code: code, row) else { continue }
+                _ = try await invitations.remove(row.hash)
+                lines[index].state = .mailFailed
+                Output.remark("line \(lines[index].line): \(problem)")
             }
+            return lines
         }
-        let lines = zip(people, outcomes).map { InvitedLine($0, $1, endpoint: dryRun ? nil : endpoint) }
-        if json { return try Output.json(lines) }
-        Output.table(
-            [["LINE", "EMAIL", "STATE", "LINK"]]
-                + lines.map { [String($0.line), $0.email, $0.state.rawValue, $0.link ?? "-"] })
+        if json {
+            try Output.json(lines)
+        } else {
+            Output.table(
+                [["LINE", "EMAIL", "STATE", "LINK"]]
+                    + lines.map { [String($0.line), $0.email, $0.state.rawValue, $0.link ?? "-"] })
+        }
         let invited = lines.count { $0.state == .invited }
         Output.remark(
             dryRun
                 ? "Nothing was changed. Without --dry-run, \(invited) of \(lines.count) people would be invited."
-                : "\(invited) of \(lines.count) people were invited. Links are not shown again: send each to its person."
+                : "\(invited) of \(lines.count) people were invited. "
+                    + (mail == nil ? "Links are not shown again: send each to its person." : "Their links were mailed.")
         )
+        let failed = lines.count { $0.state == .mailFailed }
+        guard failed == 0 else {
+            throw CommandFailure("\(failed) people were not invited, since no mail left; repeat the command for them")
+        }
+    }
+}
+
+/// Mails the links of invitations.
+private struct InvitationMail {
+    var client: MailClient
+    /// The address of the cloud.
+    var endpoint: String
+    var days: Int
+
+    /// Mails a link to the address that it is for.
+    ///
+    /// - Returns: The reason why it was not sent.
+    func send(code: String, _ row: AccountInvitation) async -> String? {
+        guard let receiver = row.email else { return "the invitation has no address" }
+        do {
+            try await SMTPDelivery(client: client, now: DataFolder.now).send(
+                .invitation(
+                    InvitationLink(endpoint: endpoint, code: code).text, to: receiver, cloud: endpoint, days: days))
+            return nil
+        } catch { return String(describing: error) }
     }
 }
 
@@ -128,6 +185,7 @@ private struct InvitedLine: Encodable {
         case invitationChanged = "invitation changed"
         case account = "has an account"
         case accountChanged = "account changed"
+        case mailFailed = "mail failed"
     }
 
     var line: Int

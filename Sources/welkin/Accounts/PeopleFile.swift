@@ -158,7 +158,7 @@ struct PeopleFile {
                 continue
             }
             guard fields.count == names.count else {
-                problems.append((line, "there are \(fields.count) columns in place of \(names.count)"))
+                problems.append((line, "columns: \(fields.count) in place of \(names.count)"))
                 continue
             }
             rows.append((line, Dictionary(uniqueKeysWithValues: zip(names, fields))))

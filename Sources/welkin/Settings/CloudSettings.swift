@@ -1,4 +1,5 @@
 import Foundation
+import HTTPTransfer
 
 /// The settings of a cloud as commands beside it read them: from the environment and the file of settings.
 struct CloudSettings {
@@ -22,5 +23,16 @@ struct CloudSettings {
         let host = text("host") ?? "127.0.0.1"
         let shown = ["0.0.0.0", "::"].contains(host) ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host
         return "\(text("tls-certificate") == nil ? "http" : "https")://\(shown):\(text("port") ?? "8080")"
+    }
+}
+
+extension CloudSettings {
+    /// Returns the mail server of the cloud; nil without one.
+    ///
+    /// - Throws: `CommandFailure` for a password file that cannot be read.
+    func mailServer() throws -> MailClient.Server? {
+        try MailOptions.mailServer(
+            url: text("smtp-url"), sender: text("smtp-from"), user: text("smtp-user"),
+            passwordFile: text("smtp-password-file"))
     }
 }
