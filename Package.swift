@@ -252,7 +252,10 @@ let package = Package(
             path: "Tests/FaultyNetwork",
             swiftSettings: strict),
         .testTarget(
-            name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork"], swiftSettings: strict),
+            name: "HTTPTransferTests", dependencies: ["HTTPTransfer", "FaultyNetwork", "MailReceiver"],
+            swiftSettings: strict),
+        // A mail server on a socket, which keeps the messages that it takes.
+        .target(name: "MailReceiver", path: "Tests/MailReceiver", swiftSettings: strict),
         // A simulated browser, which receives, decrypts and verifies Web Push messages.
         .target(
             name: "PushReceiver", dependencies: ["FaultyNetwork", crypto], path: "Tests/PushReceiver",
@@ -462,7 +465,8 @@ let package = Package(
             name: "WelkinTests",
             dependencies: [
                 "ObjectServer", "PostgresServer",
-                "CloudUnderTest", "FaultyNetwork", "FileStore", "OrderedStore", "PushReceiver", "CloudKit",
+                "CloudUnderTest", "FaultyNetwork", "FileStore", "MailReceiver", "OrderedStore", "PushReceiver",
+                "CloudKit",
                 "CloudKitAccounts", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel",
                 "CloudKitServer",
                 "CloudKitLogs", "HTTPTransfer", logging, "welkin", "cktool",

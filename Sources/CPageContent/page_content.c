@@ -22,6 +22,16 @@ static const unsigned char account_archive_js[] = {
 };
 FUNCTION(account_archive_js)
 
+static const unsigned char address_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/address.html"
+};
+FUNCTION(address_html)
+
+static const unsigned char invitation_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/invitation.html"
+};
+FUNCTION(invitation_html)
+
 static const unsigned char landing_html[] = {
 #embed "../CloudKitHTTP/Pages/Content/landing.html"
 };

@@ -33,13 +33,14 @@ package struct CloudApplication: Sendable {
     ///   - log: Takes a report of every request and of what happens without one. Its owner writes the entries, and the lines of
     ///     requests. nil: the lines are written at once, and there are no entries.
     ///   - storage: The state of the disk, for `/health`; nil where nothing can be said.
+    ///   - mail: Sends mail to people, where the cloud has a public URL for links; nil: none is sent.
     ///   - sites: Pages of other modules, each with a path of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
     ///   - connectionTime: The clock by which connections are too slow.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, cacheLifetime: Int64 = 5_000,
         rounds: Int = 600_000, pushServices: [any PushService] = [],
-        log: LogBuffer? = nil, storage: StorageMonitor? = nil,
+        log: LogBuffer? = nil, storage: StorageMonitor? = nil, mail: (any MailDelivery)? = nil,
         sites: [any MountedSite] = [],
         metricsBackend: any MetricsFactory = MetricsSystem.factory,
         connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
@@ -79,7 +80,7 @@ package struct CloudApplication: Sendable {
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
             rounds: rounds, proofLimiter: proofLimiter, pushServices: pushServices, metrics: metrics,
-            bodyReader: bodyReader, logger: logger, storage: storage, draining: draining)
+            bodyReader: bodyReader, logger: logger, storage: storage, draining: draining, mail: mail)
         var table = EndpointTable(endpoints)
         if !sites.isEmpty {
             table.addSites(

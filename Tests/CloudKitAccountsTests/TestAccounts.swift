@@ -10,10 +10,13 @@ struct TestAccounts {
     private let storage: MemoryStore
     let container = ContainerID("iCloud.com.example.app")
 
-    /// - Parameter isShared: Whether the store counts for several nodes.
-    init(isShared: Bool = false) {
+    /// - Parameters:
+    ///   - isShared: Whether the store counts for several nodes.
+    ///   - requiresProvedAddresses: Whether e-mail addresses count only where they are proved.
+    init(isShared: Bool = false, requiresProvedAddresses: Bool = false) {
         storage = MemoryStore()
-        store = AccountStore(storage, clock.serverEnvironment, isShared: isShared)
+        store = AccountStore(
+            storage, clock.serverEnvironment, isShared: isShared, requiresProvedAddresses: requiresProvedAddresses)
     }
 
     var accounts: Accounts { store.accounts }

@@ -83,6 +83,37 @@ import Testing
         }
     }
 
+    @Test func `where sign-up is closed, an invitation makes an account, from its page as well`() async throws {
+        try await TestCloud.run(.init(port: 0, isSignUpOpen: false), rounds: 10) { cloud in
+            let tokens = try await cloud.apiToken()
+            let made = try await cloud.accountStore.invitations.create(uses: 2, days: 1)
+            func create(_ email: String, _ code: String, at target: String) async throws -> RawClient.Answer {
+                try await cloud.client.post(
+                    target,
+                    #"{"email":"\#(email)","proof":"\#(TestCloud.proofText)","salt":"\#(Self.salt)","rounds":10,"invitation":"\#(code)"}"#
+                )
+            }
+            let target = TestCloud.device("accounts/create", tokens)
+            let wrong = try await create("ada@example.com", String(repeating: "0", count: 32), at: target)
+            #expect(wrong.status == 403 && wrong["serverErrorCode"] as? String == "ACCESS_DENIED")
+            #expect(wrong["reason"] as? String == "the invitation is not valid")
+            #expect(try await create("ada@example.com", made.code, at: target).status == 200)
+            _ = try await Device(cloud, tokens)
+            // The page has no code: it is behind the `#` of the link.
+            let page = try await cloud.client.get("/invitation")
+            #expect(page.status == 200 && page.body.contains(#"data-invited="true""#))
+            #expect(page.body.contains(#"data-rounds="10""#))
+            let token = try #require(page.body.firstMatch(of: /data-token="([0-9a-f]{64})"/)?.1)
+            let own = "/device/1/welkin.account/production/accounts/create?ckAPIToken=\(token)"
+            #expect(try await create("ben@example.com", made.code, at: own).status == 200)
+            #expect(try await create("eve@example.com", made.code, at: own).status == 403)
+            #expect(
+                !cloud.log.lines.contains { line in
+                    line.message.contains(made.code) || line.metadata.values.contains { $0.contains(made.code) }
+                })
+        }
+    }
+
     @Test func `the two pages lead to each other`() async throws {
         try await TestCloud.run { cloud in
             let tokens = try await cloud.apiToken()

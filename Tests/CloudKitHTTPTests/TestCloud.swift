@@ -33,7 +33,7 @@ struct TestCloud: Sendable {
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         metricsBackend: any MetricsFactory = NOOPMetricsHandler.instance,
         connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
-        requestLog: LogBuffer? = nil, storage: StorageMonitor? = nil,
+        requestLog: LogBuffer? = nil, storage: StorageMonitor? = nil, mail: (any MailDelivery)? = nil,
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let chosen = store is MemoryStore ? try await StoreUnderTest.chosen() : nil
@@ -46,10 +46,12 @@ struct TestCloud: Sendable {
         var limits = limits
         limits.freeBytesMin = 0
         let application = CloudApplication(
-            cloud: Cloud(store: store, files: files, serverEnvironment: serverEnvironment, limits: limits),
+            cloud: Cloud(
+                store: store, files: files, serverEnvironment: serverEnvironment, limits: limits,
+                requiresProvedAddresses: mail != nil && configuration.publicURL != nil),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, cacheLifetime: cacheLifetime, rounds: rounds,
-            pushServices: pushServices, log: requestLog, storage: storage, metricsBackend: metricsBackend,
+            pushServices: pushServices, log: requestLog, storage: storage, mail: mail, metricsBackend: metricsBackend,
             connectionTime: connectionTime)
         let outcome: Result<Void, any Error>
         do {

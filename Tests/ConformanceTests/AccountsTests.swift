@@ -33,9 +33,10 @@ import Testing
             let taken = await #expect(throws: SignInError.self) {
                 try await one.signUp(Self.other, as: "ADA@example.com")
             }
-            #expect(taken?.description == "there is an account for this address already")
+            #expect(
+                taken?.description == "there is an account for this address already. Sign in, or use another address.")
             let wrong = await #expect(throws: SignInError.self) { try await one.enter(Self.other) }
-            #expect(wrong?.description == "wrong e-mail address or password")
+            #expect(wrong?.description == "wrong e-mail address or password. Check both and try again.")
             let malformed = await #expect(throws: SignInError.self) { try await one.enter(Self.password, as: "ada") }
             #expect(malformed == .emailMalformed("ada"))
             // Nothing of this signed the device out.
@@ -64,7 +65,7 @@ import Testing
             await #expect(throws: RecoveryKeyError.self) { try await two.recover("abandon", Self.other) }
             let others = RecoveryKey().words.joined(separator: " ")
             let wrong = await #expect(throws: SignInError.self) { try await two.recover(others, Self.other) }
-            #expect(wrong?.description == "wrong e-mail address or recovery words")
+            #expect(wrong?.description == "wrong e-mail address or recovery words. Check both and try again.")
             #expect(try await two.recover(words.uppercased(), Self.other) == .opened)
             #expect(try one.secret == two.secret)
             #expect(await one.privateError() == nil)

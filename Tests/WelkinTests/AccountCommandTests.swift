@@ -1,6 +1,7 @@
 import CloudKitDevice
 import CloudUnderTest
 import Foundation
+import MailReceiver
 import Testing
 
 @testable import CloudKit
@@ -138,6 +139,188 @@ import Testing
             #expect(try out.decoded(Status.self).state == "temporarilyUnavailable")
             #expect(try await phone.welkin("devices", "revoke", "nothing").status == 1)
         }
+    }
+
+    @Test func `an operator invites a user to a cloud whose sign-up is closed`() async throws {
+        try await CloudAndMachines.run(serving: ["--sign-up", "closed"]) { setup in
+            let phone = try setup.machine("phone")
+            let closed = try await phone.welkin("sign-up", "--email", "ada@example.com", input: ["correct horse"])
+            #expect(closed.status == 1 && closed.remarks.contains("--invitation"), "\(closed.remarks)")
+            let address = "http://127.0.0.1:\(setup.cloud.port)"
+            let invited = try await setup.runAsOperator(
+                "invitation", "add", "--email", "ada@example.com", "--public-url", address + "/")
+            #expect(invited.status == 0 && invited.remarks.contains("not shown again"), "\(invited.remarks)")
+            let link = invited.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            #expect(link.hasPrefix(address + "/invitation#") && link.count == address.count + 12 + 32, "\(link)")
+            let other = try await phone.welkin(
+                "sign-up", "--email", "eve@example.com", "--invitation", link, input: ["correct horse"])
+            #expect(other.status == 1 && other.remarks.contains("another e-mail address"), "\(other.remarks)")
+            // The link names the cloud.
+            var tablet = try setup.machine("tablet")
+            tablet.variables["CLOUDKIT_ENDPOINT"] = ""
+            let made = try await tablet.welkin(
+                "sign-up", "--email", "ada@example.com", "--invitation", link, input: ["correct horse"])
+            #expect(made.status == 0 && made.output.contains("ada@example.com"), "\(made.remarks)")
+            let listed = try await setup.runAsOperator("invitation", "list")
+            #expect(listed.output.contains("1/1") && listed.output.contains("used"), "\(listed.output)")
+
+            let many = try await setup.runAsOperator("invitation", "add", "--uses", "3", "--days", "2", "--json")
+            #expect(many.status == 0, "\(many.remarks)")
+            let line = try many.decoded(ListedInvitation.self)
+            #expect(line.usesMax == 3 && line.state == "open" && line.link?.contains("/invitation#") == true)
+            let code = try #require(line.link?.split(separator: "#").last.map(String.init))
+            let lines = try await setup.runAsOperator("invitation", "list", "--json")
+            #expect(try lines.decoded([ListedInvitation].self).map(\.link) == [nil, nil])
+            #expect(!lines.output.contains(code))
+            #expect(try await setup.runAsOperator("invitation", "remove", line.id).status == 0)
+            let gone = try await phone.welkin(
+                "sign-up", "--email", "ben@example.com", "--invitation", code, input: ["correct horse"])
+            #expect(gone.status == 1 && gone.remarks.contains("not valid"), "\(gone.remarks)")
+            let again = try await setup.runAsOperator("invitation", "remove", line.id)
+            #expect(again.status == 1 && again.remarks.contains("welkin invitation list"), "\(again.remarks)")
+            for arguments in [["--uses", "0"], ["--days", "366"], ["--email", "a@b", "--uses", "2"]] {
+                let refused = try await setup.runAsOperator(
+                    "invitation", "add", arguments[0], arguments[1], arguments.count > 2 ? "--uses=2" : "--json")
+                #expect(refused.status == 64, "\(refused.remarks)")
+            }
+            let taken = try await setup.runAsOperator("invitation", "add", "--email", "ada@example.com")
+            #expect(taken.status == 1 && taken.remarks.contains("There is an account"), "\(taken.remarks)")
+            let log = try await setup.runAsOperator("logs", "--json")
+            #expect(log.output.contains("invitations/create") && !log.output.contains(code), "\(log.remarks)")
+        }
+    }
+
+    @Test func `an operator invites a list of people, and works with their group`() async throws {
+        try await CloudAndMachines.run(serving: ["--sign-up", "closed"]) { setup in
+            let list = setup.operatorsMachine.home + "/people.csv"
+            func write(_ text: String) throws { try text.write(toFile: list, atomically: true, encoding: .utf8) }
+            func invite(_ options: String...) async throws -> Machine.Outcome {
+                try await setup.runAsOperator(
+                    "invitation", "add", "--file", list, options.first ?? "--json", options.last ?? "--json")
+            }
+            try write("email,group,quota\nada@example.com,staff,5000\nben,,\n")
+            let wrong = try await invite()
+            #expect(wrong.status == 1 && wrong.remarks.contains("line 3: \"ben\" is not"), "\(wrong.remarks)")
+            let none = try await setup.runAsOperator("invitation", "list", "--json")
+            #expect(try none.decoded([ListedInvitation].self).isEmpty)
+
+            try write("email,group,quota\nada@example.com,staff,5000\nben@example.com,staff,\n")
+            let dry = try await invite("--dry-run")
+            #expect(dry.status == 0 && dry.remarks.contains("2 of 2 people would be invited"), "\(dry.remarks)")
+            #expect(!dry.output.contains("#"))
+            let invited = try await invite()
+            #expect(invited.status == 0, "\(invited.remarks)")
+            let people = try invited.decoded([Invited].self)
+            #expect(people.map(\.state) == ["invited", "invited"])
+            let again = try await invite().decoded([Invited].self)
+            #expect(again.map(\.state) == ["invited before", "invited before"] && again.allSatisfy { $0.link == nil })
+
+            let phone = try setup.machine("phone")
+            let link = try #require(people[0].link)
+            let made = try await phone.welkin(
+                "sign-up", "--email", "ada@example.com", "--invitation",
+                link.split(separator: "#").last.map(String.init) ?? "", input: ["correct horse"])
+            #expect(made.status == 0, "\(made.remarks)")
+            let listed = try await setup.runAsOperator("account", "list", "--group", "staff")
+            #expect(listed.output.contains("ada@example.com") && listed.output.contains("5000"), "\(listed.output)")
+            let nobody = try await setup.runAsOperator("account", "list", "--group", "board")
+            #expect(nobody.output.isEmpty && nobody.remarks.contains("No account is in the group board"))
+            let quota = try await setup.runAsOperator("account", "quota", "--group", "staff", "none")
+            #expect(quota.status == 0 && quota.output == "Quota of 1 account: none.\n", "\(quota.remarks)")
+            let off = try await setup.runAsOperator("account", "disable", "--group", "staff")
+            #expect(off.status == 0 && off.output == "1 account disabled.\n", "\(off.remarks)")
+            let on = try await setup.runAsOperator("account", "enable", "ada@example.com")
+            #expect(on.status == 0 && on.output == "Account ada@example.com enabled.\n", "\(on.remarks)")
+            #expect(try await setup.runAsOperator("account", "group", "ada@example.com").output == "staff\n")
+            #expect(try await setup.runAsOperator("account", "group", "ada@example.com", "board").output == "board\n")
+            #expect(try await setup.runAsOperator("account", "group", "ada@example.com", "--none").output == "none\n")
+            let empty = try await setup.runAsOperator("account", "disable", "--group", "staff")
+            #expect(empty.status == 1 && empty.remarks.contains("No account is in the group"), "\(empty.remarks)")
+            for (verb, choice, rest) in [
+                ("disable", "ada@example.com", "--group=staff"), ("quota", "--group=staff", "lots"),
+                ("quota", "--group=staff", "--group=staff"), ("enable", "--group=", "--group="),
+            ] {
+                let refused = try await setup.runAsOperator("account", verb, choice, rest)
+                #expect(refused.status == 64, "\(verb) \(choice) \(rest): \(refused.remarks)")
+            }
+        }
+    }
+
+    @Test func `B-PRT-05 a cloud that sends mail invites people, and proves addresses, by mailed links`() async throws {
+        let mail = try MailReceiver()
+        let settings = ["--smtp-url", "smtp://127.0.0.1:\(mail.port)", "--smtp-from", "cloud@example.com"]
+        let url = "https://cloud.example.com"
+        func code(_ page: String) throws -> String {
+            let text = try #require(mail.taken.last).content
+            let link = try #require(text.range(of: "\(url)/\(page)#"))
+            return String(text[link.upperBound...].prefix(32))
+        }
+        try await CloudAndMachines.run(serving: settings + ["--public-url", url]) { setup in
+            let phone = try setup.machine("phone")
+            let made = try await phone.welkin("sign-up", "--email", "ada@example.com", input: ["correct horse"])
+            #expect(made.status == 0, "\(made.remarks)")
+            #expect(mail.taken.map(\.receiver) == ["ada@example.com"])
+            let unproved = try await phone.welkin("address")
+            #expect(unproved.status == 0 && unproved.output == "ada@example.com: not proved\n", "\(unproved.remarks)")
+            #expect(unproved.remarks.contains("welkin address --send"))
+            let soon = try await phone.welkin("address", "--send")
+            #expect(soon.status == 1 && soon.remarks.contains("Try again in"), "\(soon.remarks)")
+            let wrong = try await phone.welkin("address", "--prove", "\(url)/address#0")
+            #expect(wrong.status == 1 && wrong.remarks.contains("the link is not valid"), "\(wrong.remarks)")
+            let proved = try await phone.welkin("address", "--prove", "\(url)/address#\(try code("address"))")
+            #expect(proved.status == 0 && proved.output == "ada@example.com: proved\n", "\(proved.remarks)")
+            #expect(try await phone.welkin("address", "--json").output.contains("\"isProved\" : true"))
+            #expect(try await setup.runAsOperator("account", "address", "ada@example.com").output == "proved\n")
+            let all = try await setup.runAsOperator("account", "address", "--all", "unproved")
+            #expect(all.output == "1 account: unproved.\n", "\(all.remarks)")
+
+            // Commands beside the cloud read its settings; a mailed link proves the address.
+            var operators = setup.operatorsMachine
+            operators.variables.merge([
+                "WELKIN_SMTP_URL": settings[1], "WELKIN_SMTP_FROM": settings[3], "WELKIN_PUBLIC_URL": url,
+                "WELKIN_CONFIG": "",
+            ]) { $1 }
+            let invited = try await operators.welkin(
+                "invitation", "add", "--email", "ben@example.com", "--data", setup.cloud.data)
+            #expect(invited.status == 0 && invited.output.isEmpty, "\(invited.remarks)")
+            #expect(invited.remarks.contains("It was mailed"), "\(invited.remarks)")
+            #expect(mail.taken.last?.receiver == "ben@example.com")
+            let tablet = try setup.machine("tablet")
+            let joined = try await tablet.welkin(
+                "sign-up", "--email", "ben@example.com", "--invitation", try code("invitation"),
+                input: ["correct horse"])
+            #expect(joined.status == 0, "\(joined.remarks)")
+            #expect(try await tablet.welkin("address").output == "ben@example.com: proved\n")
+            #expect(mail.taken.count == 2)
+
+            mail.refuse(true)
+            let list = operators.home + "/people.csv"
+            try "email\neve@example.com\n".write(toFile: list, atomically: true, encoding: .utf8)
+            let failed = try await operators.welkin(
+                "invitation", "add", "--file", list, "--json", "--data", setup.cloud.data)
+            #expect(failed.status == 1 && failed.remarks.contains("line 2: the mail server took no message"))
+            #expect(try failed.decoded([Invited].self).map(\.state) == ["mail failed"])
+            mail.refuse(false)
+            let sent = try await operators.welkin(
+                "invitation", "add", "--file", list, "--json", "--data", setup.cloud.data)
+            #expect(try sent.decoded([Invited].self).map(\.state) == ["invited"])
+            #expect(try sent.decoded([Invited].self)[0].link == nil && mail.taken.last?.receiver == "eve@example.com")
+            let printed = try await operators.welkin(
+                "invitation", "add", "--email", "zoe@example.com", "--no-mail", "--data", setup.cloud.data)
+            #expect(printed.output.hasPrefix("\(url)/invitation#"), "\(printed.remarks)")
+        }
+    }
+
+    private struct Invited: Decodable {
+        var state: String
+        var link: String?
+    }
+
+    private struct ListedInvitation: Decodable {
+        var id: String
+        var usesMax: Int
+        var state: String
+        var link: String?
     }
 
     @Test func `B-ACC-05 a person turns discovery on and off`() async throws {

@@ -93,6 +93,6 @@ struct AlertServiceTests {
     }
 
     @Test func `dates of mail are those of RFC 5322`() {
-        #expect(AlertSender.mailDate(1_700_000_000_000) == "Tue, 14 Nov 2023 22:13:20 +0000")
+        #expect(SMTPDelivery.date(1_700_000_000_000) == "Tue, 14 Nov 2023 22:13:20 +0000")
     }
 }

@@ -27,6 +27,9 @@ package struct Account: StoredRow, Hashable {
     private var webKeys: Bool?
     private var quotaBytes: UInt64?
     private var isWithoutQuota: Bool?
+    /// The name of the group that the operator has put the account into; nil: none.
+    package internal(set) var group: String?
+    private var proved: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
@@ -36,6 +39,7 @@ package struct Account: StoredRow, Hashable {
         case webKeys
         case quotaBytes = "quota"
         case isWithoutQuota = "unlimited"
+        case group, proved
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -64,6 +68,12 @@ package struct Account: StoredRow, Hashable {
     package internal(set) var allowsWebKeys: Bool {
         get { webKeys ?? true }
         set { webKeys = newValue ? nil : false }
+    }
+
+    /// Whether the person has opened a link that was mailed to the address, or the operator knows it to be theirs.
+    package internal(set) var isEmailProved: Bool {
+        get { proved ?? false }
+        set { proved = newValue ? true : nil }
     }
 
     /// The phone numbers that the operator has verified, normalised.
@@ -108,6 +118,18 @@ extension StorageView {
 }
 
 extension StorageWriter {
+    /// Adds a new account.
+    ///
+    /// - Throws: `AccountError.emailTaken`.
+    mutating func add(_ account: Account) async throws {
+        guard try await Account.idsByEmail.row(account.email, in: self) == nil else {
+            throw AccountError.emailTaken(account.email)
+        }
+        try Account.table.set(account.id, to: account, in: &self)
+        try Account.idsByEmail.set(account.email, to: account.id, in: &self)
+        try setAccountAddress(account.email, of: account.id)
+    }
+
     /// Makes an account found by an address or number.
     mutating func setAccountAddress(_ normalised: String, of account: String) throws {
         try Account.idsByAddressHash.set(AddressHash.of(normalised).hex, to: account, in: &self)

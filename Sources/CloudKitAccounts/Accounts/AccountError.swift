@@ -7,6 +7,8 @@ package enum AccountError: Error, Hashable, Sendable, CustomStringConvertible {
     case phoneNumberTaken(String)
     case phoneNumberUnknown(String)
     case tooManyPhoneNumbers(String)
+    case invitationBounds
+    case groupEmpty(String)
 
     /// The sentence for the operator who gave the command.
     package var description: String {
@@ -20,6 +22,10 @@ package enum AccountError: Error, Hashable, Sendable, CustomStringConvertible {
         case .phoneNumberUnknown(let number): "The account does not have the number \(number)."
         case .tooManyPhoneNumbers(let email):
             "The account \(email) has \(Accounts.phoneNumbersMax) phone numbers. Remove one first."
+        case .groupEmpty(let name): "No account is in the group \"\(name)\". See: welkin account list"
+        case .invitationBounds:
+            "An invitation makes 1 to \(AccountInvitations.usesMax) accounts, 1 if it names an address, and is valid for 1 to "
+                + "\(AccountInvitations.daysMax) days."
         }
     }
 }

@@ -7,6 +7,26 @@ package enum AccountQuota: Hashable, Sendable {
     /// No quota, even if the cloud has one.
     case unlimited
 
+    /// Creates the quota of a text: bytes, `none` or `default`; nil for any other text.
+    package init?(text: String) {
+        switch text {
+        case "none": self = .unlimited
+        case "default": self = .cloud
+        default:
+            guard let bytes = UInt64(text) else { return nil }
+            self = .bytes(bytes)
+        }
+    }
+
+    /// Bytes, `none` or `default`.
+    package var text: String {
+        switch self {
+        case .cloud: "default"
+        case .bytes(let bytes): String(bytes)
+        case .unlimited: "none"
+        }
+    }
+
     /// Returns the bytes that apply; nil: no limit.
     ///
     /// - Parameter cloudBytes: The cloud's quota for all accounts; nil if it has none.

@@ -17,18 +17,18 @@ package struct Accounts: Sendable {
         email: String, name: String, proof: [UInt8], derivation: PasswordDerivation
     ) async throws -> Account {
         guard let address = EmailAddress(email) else { throw AccountError.emailInvalid(email) }
-        let account = Account(
+        let account = newAccount(address, name: name, proof: proof, derivation: derivation)
+        try await store.write { try await $0.add(account) }
+        return account
+    }
+
+    /// Returns an account that is not stored yet.
+    func newAccount(
+        _ address: EmailAddress, name: String, proof: [UInt8], derivation: PasswordDerivation
+    ) -> Account {
+        Account(
             id: store.serverEnvironment.randomHex(bytes: 16), email: address.normalised, name: name,
             created: store.serverEnvironment.now(), password: newVerifier(proof, derivation))
-        return try await store.write { transaction in
-            guard try await Account.idsByEmail.row(address.normalised, in: transaction) == nil else {
-                throw AccountError.emailTaken(address.normalised)
-            }
-            try Account.table.set(account.id, to: account, in: &transaction)
-            try Account.idsByEmail.set(address.normalised, to: account.id, in: &transaction)
-            try transaction.setAccountAddress(address.normalised, of: account.id)
-            return account
-        }
     }
 
     /// Returns every account, in the order of their addresses.

@@ -60,6 +60,27 @@ package final class ProofLimiter: Sendable {
         }
     }
 
+    /// Runs a check that returns nil for a secret that is not known, which counts as a wrong proof.
+    ///
+    /// - Parameters:
+    ///   - email: A name for the secret, other than those of accounts.
+    ///   - address: The network address that sends the request.
+    ///   - now: Milliseconds since 1970.
+    ///   - store: Keeps the counts.
+    /// - Throws: `RequestFailure` `throttled`, and what `check` throws.
+    func unlessWrong<Value>(
+        email: String, address: String, now: Int64, in store: AccountStore, _ check: () async throws -> Value?
+    ) async throws -> Value? {
+        do {
+            return try await count(email: email, address: address, now: now, in: store) {
+                guard let value = try await check() else { throw RequestFailure.wrongSecret }
+                return value
+            }
+        } catch let failure as RequestFailure where failure == .wrongSecret {
+            return nil
+        }
+    }
+
     /// Reads the stored counts, once.
     private func load(from store: AccountStore, now: Int64) async throws {
         if isLoaded.withLock({ $0 }) { return }

@@ -2,48 +2,85 @@ import CloudKitModel
 import CloudKitRecordLayer
 import Synchronization
 
-/// Creates accounts for new users, where the operator allows it.
+/// Creates accounts for new users, where the operator allows it, and for those whom the operator has invited.
 package final class SignUp: Sendable {
-    /// Whether the operator allows sign-up.
+    /// Whether the operator allows sign-up without an invitation.
     package let isOpen: Bool
     private let store: AccountStore
     private let roundsMin: Int
+    private let proofLimiter: ProofLimiter
     private let throttle = Mutex(SignUpThrottle())
 
-    /// - Parameter roundsMin: The fewest rounds of a new password's derivation.
-    package init(store: AccountStore, isOpen: Bool, roundsMin: Int = 600_000) {
+    /// - Parameters:
+    ///   - roundsMin: The fewest rounds of a new password's derivation.
+    ///   - proofLimiter: The one count of wrong proofs, which wrong codes of invitations belong to.
+    package init(
+        store: AccountStore, isOpen: Bool, roundsMin: Int = 600_000, proofLimiter: ProofLimiter = ProofLimiter()
+    ) {
         self.store = store
         self.isOpen = isOpen
         self.roundsMin = roundsMin
+        self.proofLimiter = proofLimiter
     }
 
     /// Creates an account.
     ///
     /// The answer shows whether an address has an account already: addresses are not confirmed by mail, so there is no
-    /// other way to report it. Every attempt counts against the limit of its sender.
+    /// other way to report it. Every attempt without an invitation counts against the limit of its sender. A use of an invitation is
+    /// counted in the transaction that makes the account.
     ///
     /// - Parameters:
     ///   - name: At most 200 characters are kept.
     ///   - derivation: Chosen by the device: 16 to 64 bytes of salt, at least this cloud's rounds.
     ///   - address: The network address that sends the request.
-    /// - Throws: `RequestFailure` `accessDenied` when sign-up is closed, `throttled`, `badRequest`, `recordExists`.
+    ///   - invitation: The code of an invitation, required where sign-up is closed.
+    /// - Throws: `RequestFailure` `accessDenied` when sign-up is closed, and for an invitation that does not make this account;
+    ///   `throttled`, `badRequest`, `recordExists`.
     package func create(
-        email: String, name: String, proof: [UInt8], derivation: PasswordDerivation, address: String
+        email: String, name: String, proof: [UInt8], derivation: PasswordDerivation, address: String,
+        invitation: String? = nil
     ) async throws -> Account {
-        guard isOpen else { throw Self.closed }
+        guard isOpen || invitation != nil else { throw Self.closed }
         try ProofBounds.check(proof)
         try derivation.check(roundsMin: roundsMin)
-        guard EmailAddress(email) != nil else { throw RequestFailure.malformedEmail }
+        guard let emailAddress = EmailAddress(email) else { throw RequestFailure.malformedEmail }
         let now = store.serverEnvironment.now()
-        if let wait = try await enter(from: address, now: now) {
-            throw RequestFailure(.throttled, "too many sign-ups", retryAfter: wait)
-        }
+        let account = store.accounts.newAccount(
+            emailAddress, name: String(name.prefix(200)), proof: proof, derivation: derivation)
         do {
-            return try await store.accounts.add(
-                email: email, name: String(name.prefix(200)), proof: proof, derivation: derivation)
+            if let invitation {
+                return try await create(account, emailAddress, code: invitation, from: address, now: now)
+            }
+            if let wait = try await enter(from: address, now: now) {
+                throw RequestFailure(.throttled, "too many sign-ups", retryAfter: wait)
+            }
+            try await store.write { try await $0.add(account) }
+            return account
         } catch AccountError.emailTaken {
             throw Self.taken
         }
+    }
+
+    /// Makes an account with an invitation. Unknown codes are counted as wrong proofs are, by their sender: no number of wrong ones keeps
+    /// other senders from using theirs.
+    private func create(
+        _ account: Account, _ email: EmailAddress, code: String, from address: String, now: Int64
+    ) async throws -> Account {
+        guard let hash = AccountInvitation.hash(of: code) else { throw RequestFailure.invitationInvalid }
+        let made: Account? = try await proofLimiter.unlessWrong(
+            email: "invitation \(hash)", address: address, now: now, in: store
+        ) {
+            try await store.write { transaction in
+                guard let invitation = try await AccountInvitation.table.row(hash, in: transaction) else { return nil }
+                let used = try invitation.used(for: email, now: now)
+                let account = used.applied(to: account)
+                try await transaction.add(account)
+                try AccountInvitation.table.set(hash, to: used, in: &transaction)
+                return account
+            }
+        }
+        guard let made else { throw RequestFailure.invitationInvalid }
+        return made
     }
 
     /// Counts an attempt, or returns how many seconds to wait for it. Where several nodes serve a store, the store counts.
@@ -60,7 +97,8 @@ package final class SignUp: Sendable {
     }
 
     private static let closed = RequestFailure(
-        .accessDenied, "sign-up is closed", remedy: "Ask the operator of this cloud for an account.")
+        .accessDenied, "sign-up is closed",
+        remedy: "Ask the operator of this cloud for an invitation, and sign up with: welkin sign-up --invitation LINK")
     private static let taken = RequestFailure(
         .recordExists, "there is an account for this address already", remedy: "Sign in, or use another address.")
 }

@@ -35,6 +35,10 @@ package struct AccountRowCheck: Sendable {
             DeviceSession.table.name: session, DeviceSession.owners.name: sessionOwner,
             Keychain.table.name: keychain, KeyReset.table.name: keyReset,
             AccountDeletion.table.name: deletion,
+            AddressProof.table.name: addressProof, AddressProof.accounts.name: addressProofCode,
+            AccountInvitation.table.name: {
+                try AccountInvitation(rowBytes: $1).hash == $0 ? nil : "it is under the key of another invitation"
+            },
             UserNames.names.name: userName, UserNames.accounts.name: user,
             APIToken.table.name: {
                 _ = try APIToken(rowBytes: $1)
@@ -128,6 +132,19 @@ package struct AccountRowCheck: Sendable {
     private func deletion(_ id: String, _ value: [UInt8]) async throws -> String? {
         if try AccountDeletion(rowBytes: value).account != id { return "it is under the key of another account" }
         return try await Account.table.row(id, in: view) == nil ? "the account of a deletion is missing" : nil
+    }
+
+    private func addressProof(_ id: String, _ value: [UInt8]) async throws -> String? {
+        let proof = try AddressProof(rowBytes: value)
+        if proof.account != id { return "it is under the key of another account" }
+        if try await AddressProof.accounts.row(proof.hash, in: view) != id { return "its code does not lead to it" }
+        return try await Account.table.row(id, in: view) == nil
+            ? "the account of a proof of an address is missing" : nil
+    }
+
+    private func addressProofCode(_ hash: String, _ value: [UInt8]) async throws -> String? {
+        let proof = try await AddressProof.table.row(String(rowBytes: value), in: view)
+        return proof?.hash == hash ? nil : "the proof of a code is missing"
     }
 
     private func userName(_ text: String, _ value: [UInt8]) async throws -> String? {

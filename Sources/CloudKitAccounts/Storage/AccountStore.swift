@@ -13,12 +13,19 @@ package struct AccountStore: Sendable {
     let directorySecrets: LazyDirectorySecrets
     /// Whether other processes may serve the same store: what is counted is counted in the store then.
     package let isShared: Bool
+    /// Whether invitations and look-ups by e-mail address find only accounts whose address is proved: where the cloud sends mail.
+    package let requiresProvedAddresses: Bool
     private let storage: Storage
 
     /// - Parameters:
     ///   - storage: Of the whole cloud.
     ///   - isShared: Whether other processes may serve the same store.
-    package init(_ storage: Storage, _ serverEnvironment: ServerEnvironment, isShared: Bool = false) {
+    ///   - requiresProvedAddresses: Whether e-mail addresses count only where they are proved.
+    package init(
+        _ storage: Storage, _ serverEnvironment: ServerEnvironment, isShared: Bool = false,
+        requiresProvedAddresses: Bool = false
+    ) {
+        self.requiresProvedAddresses = requiresProvedAddresses
         self.storage = storage
         self.isShared = isShared
         directorySecrets = LazyDirectorySecrets(secret: serverEnvironment.secret)

@@ -19,6 +19,7 @@ extension Accounts {
             Keychain.table.clear(account.id, in: &transaction)
             KeyReset.table.clear(account.id, in: &transaction)
             AccountDeletion.table.clear(account.id, in: &transaction)
+            try await transaction.clearAddressProof(ofAccount: account.id)
             OperatorAccount.table.clear(account.id, in: &transaction)
             for consent in try await ConsoleConsent.table.rows(in: transaction) where consent.account == account.id {
                 ConsoleConsent.table.clear(consent.hash, in: &transaction)

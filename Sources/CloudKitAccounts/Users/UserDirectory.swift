@@ -1,5 +1,6 @@
 import CloudKitModel
 import CloudKitRecordLayer
+import IdentityDirectory
 
 /// The names, addresses and public keys behind the users of a container, as shares show them.
 package struct UserDirectory: Sendable {
@@ -15,6 +16,8 @@ package struct UserDirectory: Sendable {
         package var givenName: String?
         /// The rest of the account's name.
         package var familyName: String?
+        /// Whether invitations to the address are the person's: always, unless the cloud requires proved ones.
+        package var isEmailCounted = true
         /// The public identity to which others wrap keys for the account (B-TM-08); nil for an account without a
         /// keychain.
         package var publicIdentity: [UInt8]?
@@ -34,13 +37,23 @@ package struct UserDirectory: Sendable {
             guard let id = try await UserNames.accounts.row(user.recordName, in: transaction),
                 let account = try await Account.table.row(id, in: transaction), !account.isDisabled
             else { return nil }
-            return Person(account, publicIdentity: try await Keychain.table.row(id, in: transaction)?.identity)
+            var person = Person(account, publicIdentity: try await Keychain.table.row(id, in: transaction)?.identity)
+            person.isEmailCounted = !store.requiresProvedAddresses || account.isEmailProved
+            return person
         }
     }
 
-    /// Returns the user of an account in a container, by the address or phone number of a look-up; nil for one without either.
+    /// Returns the user of an account in a container, by the address or phone number of a look-up; nil for one without either, and for an
+    /// address that is not proved where the cloud requires that.
     package func user(withAddressOf lookup: LookupInfo, in container: ContainerID) async throws -> UserID? {
-        if let email = lookup.emailAddress { return try await user(email: email, in: container) }
+        if let email = lookup.emailAddress {
+            if store.requiresProvedAddresses,
+                try await store.accounts.account(email: email)?.isEmailProved != true
+            {
+                return nil
+            }
+            return try await user(email: email, in: container)
+        }
         if let number = lookup.phoneNumber { return try await user(phoneNumber: number, in: container) }
         return nil
     }
@@ -77,7 +90,7 @@ package struct UserDirectory: Sendable {
                     nil
                 }
             guard let id, let account = try await Account.table.row(id, in: transaction),
-                account.isDiscoverable == true, !account.isDisabled,
+                account.isDiscoverable == true, !account.isDisabled, counts(lookup, of: account),
                 let name = try await UserNames.names.row(
                     OwnedRowKey(owner: id, name: container.name), in: transaction),
                 lookup.user == nil || lookup.user?.recordName == name
@@ -85,6 +98,13 @@ package struct UserDirectory: Sendable {
             return PersonIdentity(
                 user: UserID(name), lookup: lookup, givenName: account.givenName, familyName: account.familyName)
         }
+    }
+
+    /// Returns whether a look-up that leads to an account counts: not by an address that is not proved, where the cloud requires that.
+    private func counts(_ lookup: LookupInfo, of account: Account) -> Bool {
+        guard store.requiresProvedAddresses, !account.isEmailProved, lookup.user == nil else { return true }
+        if let hash = lookup.addressHash { return hash != AddressHash.of(account.email) }
+        return lookup.emailAddress == nil
     }
 
     /// Returns the person behind a user if the person agreed to be found.

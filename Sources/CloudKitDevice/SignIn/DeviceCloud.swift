@@ -62,7 +62,8 @@ struct DeviceCloud: Sendable {
             throw SignInError.refused(
                 Refusal(
                     status: response.status, code: failure?.failure,
-                    reason: failure?.reason ?? "HTTP status \(response.status)", retryAfter: failure?.retryAfter))
+                    reason: failure?.reason ?? "HTTP status \(response.status)", remedy: failure?.remedy,
+                    retryAfter: failure?.retryAfter))
         }
         do {
             return try JSONDecoder().decode(Answer.self, from: Data(response.body))
@@ -74,6 +75,7 @@ struct DeviceCloud: Sendable {
     private struct Failure: Decodable {
         var failure: String?
         var reason: String?
+        var remedy: String?
         var retryAfter: Double?
     }
 }
@@ -91,14 +93,17 @@ package struct Refusal: Hashable, Sendable {
     package var code: String?
     /// The reason that the cloud gave.
     package var reason: String
+    /// What the cloud says to do; nil where the reason suffices.
+    package var remedy: String?
     /// Seconds.
     package var retryAfter: Double?
 
     /// Creates a value with the given properties.
-    package init(status: Int, code: String? = nil, reason: String, retryAfter: Double? = nil) {
+    package init(status: Int, code: String? = nil, reason: String, remedy: String? = nil, retryAfter: Double? = nil) {
         self.status = status
         self.code = code
         self.reason = reason
+        self.remedy = remedy
         self.retryAfter = retryAfter
     }
 

@@ -82,19 +82,22 @@ package struct SignIn: Sendable {
         }
     }
 
-    /// Creates an account, where the cloud allows users to do so.
+    /// Creates an account, where the cloud allows users to do so, or with an invitation of its operator.
     ///
+    /// - Parameter invitation: The code of the invitation.
     /// - Throws: `SignInError`.
-    package func signUp(email: String, name: String, password: String, container: String) async throws {
+    package func signUp(
+        email: String, name: String, password: String, container: String, invitation: String? = nil
+    ) async throws {
         let address = try AccountAddress(email)
         let puzzle = newKeyDerivation
         let root = try PasswordRoot(password: password, salt: puzzle.salt, rounds: puzzle.rounds)
-        let _: DeviceCloud.Done = try await cloud.post(
-            "accounts/create", in: container,
-            [
-                "email": .text(address.text), "name": .text(name), "proof": .bytes(root.proof),
-                "salt": .bytes(puzzle.salt), "rounds": .number(puzzle.rounds),
-            ])
+        var body: DeviceCloud.Body = [
+            "email": .text(address.text), "name": .text(name), "proof": .bytes(root.proof),
+            "salt": .bytes(puzzle.salt), "rounds": .number(puzzle.rounds),
+        ]
+        if let invitation { body["invitation"] = .text(invitation) }
+        let _: DeviceCloud.Done = try await cloud.post("accounts/create", in: container, body)
     }
 
     /// Opens a container for the signed-in device, or opens it again after its web token expired.

@@ -20,7 +20,7 @@ package enum SignInError: Error, Hashable, Sendable, CustomStringConvertible {
         switch self {
         case .refused(let refusal):
             refusal.retryAfter.map { "\(refusal.reason). Try again in \(Int($0.rounded(.up))) seconds." }
-                ?? refusal.reason
+                ?? refusal.reason + (refusal.remedy.map { ". \($0)" } ?? "")
         case .answerMalformed:
             "The endpoint did not answer as a Welkin cloud does. Check CLOUDKIT_ENDPOINT."
         case .apiTokenMissing(let container):

@@ -15,7 +15,8 @@ extension EndpointName {
             .usersLookupContacts, .usersLookupParticipants, .identitiesLookup, .directoryLookup, .directoryHistory:
             userDescription
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword,
-            .accountsDelete, .accountsData, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .keychainGet,
+            .accountsDelete, .accountsData, .accountsAddress, .accountsDiscovery, .accountsConsents, .accountsWebKeys,
+            .keychainGet,
             .keychainCreate,
             .keychainRewrap,
             .keychainReset, .keychainRecovery,
@@ -26,8 +27,10 @@ extension EndpointName {
             .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset, .adminSchemaRoles,
             .adminToken:
             operatorDescription
-        case .landingPage, .accountPage, .signInPage, .signUpPage, .signInScript, .styleSheet, .sharePage, .shareScript,
-            .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript, .health, .metrics,
+        case .landingPage, .accountPage, .addressPage, .signInPage, .signUpPage, .invitationPage, .signInScript,
+            .styleSheet,
+            .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript,
+            .health, .metrics,
             .openAPI:
             pageDescription
         // Sites of other modules are for people, and not every cloud has them.
@@ -454,6 +457,7 @@ extension EndpointName {
                 "Creates an account.", .device,
                 takes: .request([
                     "email": .text, "name?": .text, "proof": .base64, "salt": .base64, "rounds": .integer,
+                    "invitation?": .text,
                 ]),
                 gives: .answer([:]))
         case .accountsPassword:
@@ -481,6 +485,14 @@ extension EndpointName {
                             "assetBytes": .integer, "quotaBytes?": .integer,
                         ])), "isComplete": .boolean,
                 ]))
+        case .accountsAddress:
+            .post(
+                "Returns whether the account's address is proved, has a link mailed to it, or proves it with the code of the link.",
+                .device,
+                takes: .request([
+                    "deviceID?": .text, "deviceSecret?": .base64, "sendsLink?": .boolean, "code?": .text,
+                ]),
+                gives: .answer(["email": .text, "isProved": .boolean, "isRequired": .boolean]))
         case .accountsDiscovery:
             .post(
                 "Returns or decides whether others find the account's owner.", .device,
@@ -695,6 +707,9 @@ extension EndpointName {
         case .accountPage: .page("The page where people see their account.", "/account", Self.html)
         case .signInPage: .form("The page where users sign in.", "/sign-in")
         case .signUpPage: .form("The page where users create accounts.", "/sign-up")
+        case .addressPage: .page("The page where people confirm their address.", "/address", Self.html)
+        case .invitationPage:
+            .page("The page where people who are invited create their account.", "/invitation", Self.html)
         case .notificationsPage: .form("The page that switches notifications on.", "/notifications")
         case .signInScript: .page("The script of the sign-in page.", "/sign-in.js", Self.script)
         case .shareScript: .page("The script of the page of a share.", "/share.js", Self.script)

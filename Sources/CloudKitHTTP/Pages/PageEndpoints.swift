@@ -28,6 +28,15 @@ struct PageEndpoints {
         return Pages.signUp(app, signInQuery: request.query.ofApp, rounds: rounds)
     }
 
+    func address(_ request: IncomingRequest) -> EndpointResponse {
+        Pages.address(token: pageTokens.token(container: Pages.accountContainer, environment: .production))
+    }
+
+    func invitation(_ request: IncomingRequest) -> EndpointResponse {
+        Pages.invitation(
+            token: pageTokens.token(container: Pages.accountContainer, environment: .production), rounds: rounds)
+    }
+
     func notifications(_ request: IncomingRequest) async -> EndpointResponse {
         guard let app = await app(request.query) else { return Pages.signInRefused() }
         return Pages.notifications(app)

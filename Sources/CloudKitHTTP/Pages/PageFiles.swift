@@ -5,6 +5,8 @@ enum PageFiles {
     static let accountArchiveScript = bytes(page_content_account_archive_js())
     static let accountPage = bytes(page_content_account_html())
     static let accountScript = bytes(page_content_account_js())
+    static let addressPage = bytes(page_content_address_html())
+    static let invitationPage = bytes(page_content_invitation_html())
     static let landingPage = bytes(page_content_landing_html())
     static let notificationsWorker = bytes(page_content_notifications_worker_js())
     static let notificationsPage = bytes(page_content_notifications_html())

@@ -75,6 +75,30 @@ enum Pages {
         return html(signUpPage.filled(with: app.values.merging(values) { $1 }))
     }
 
+    /// Creates the account of a person whom the operator has invited. The code of the invitation is behind the `#` of the link, so that
+    /// no server's log has it; the page works with it.
+    ///
+    /// - Parameters:
+    ///   - token: The page's own API token in `accountContainer`, production.
+    ///   - rounds: Rounds of the new password's derivation.
+    static func invitation(token: String, rounds: Int) -> EndpointResponse {
+        html(
+            invitationPage.filled(with: [
+                "container": accountContainer.name, "environment": Environment.production.rawValue, "token": token,
+                "rounds": String(rounds),
+            ]))
+    }
+
+    /// Proves the address of an account with the code of a mailed link, which is behind the `#`.
+    ///
+    /// - Parameter token: The page's own API token in `accountContainer`, production.
+    static func address(token: String) -> EndpointResponse {
+        html(
+            addressPage.filled(with: [
+                "container": accountContainer.name, "environment": Environment.production.rawValue, "token": token,
+            ]))
+    }
+
     /// Returns the sign-up page of a cloud whose operator creates the accounts.
     static func signUpClosed() -> EndpointResponse { html(signUpClosedPage.filled(), status: .forbidden) }
 
@@ -149,6 +173,8 @@ enum Pages {
     private static let landingPage = Template(PageFiles.landingPage)
     private static let signInPage = Template(PageFiles.signInPage)
     private static let signUpPage = Template(PageFiles.signUpPage)
+    private static let addressPage = Template(PageFiles.addressPage)
+    private static let invitationPage = Template(PageFiles.invitationPage)
     private static let signUpClosedPage = Template(PageFiles.signUpClosedPage)
     private static let signInRefusedPage = Template(PageFiles.signInRefusedPage)
     private static let notificationsPage = Template(PageFiles.notificationsPage)

@@ -158,7 +158,8 @@ struct RequestReport: LogReport {
         if subject.isFault { return .fault }
         switch endpoint {
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword, .accountsDelete,
-            .accountsData, .accountsDiscovery, .keychainGet, .keychainCreate, .keychainRewrap, .keychainReset,
+            .accountsData, .accountsAddress, .accountsDiscovery, .keychainGet, .keychainCreate, .keychainRewrap,
+            .keychainReset,
             .keychainRecovery, .keychainRecover,
             .devicesList, .devicesRevoke, .devicesRename:
             return .signIn

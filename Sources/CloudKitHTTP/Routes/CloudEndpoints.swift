@@ -26,12 +26,13 @@ struct CloudEndpoints: Sendable {
     /// - Parameters:
     ///   - rounds: The fewest rounds of a new password's derivation.
     ///   - proofLimiter: The one count of wrong proofs.
+    ///   - mail: Sends mail to people; nil: none is sent.
     init(
         cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
         configuration: CloudConfiguration, rounds: Int, proofLimiter: ProofLimiter,
         pushServices: [any PushService], metrics: RequestMetrics,
         bodyReader: BodyReader, logger: Logger, storage: StorageMonitor?,
-        draining: Draining
+        draining: Draining, mail: (any MailDelivery)?
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
         self.cloud = cloud
@@ -41,12 +42,20 @@ struct CloudEndpoints: Sendable {
         self.authenticator = authenticator
         self.metrics = metrics
         self.bodyReader = bodyReader
+        // A cloud that is strict does not have the page that links lead to.
+        let publicURL = configuration.isStrictWebServices ? nil : configuration.publicURL
         let operatorNames = OperatorNames(names: configuration.operatorNames)
         operatorHosts = OperatorHosts(names: operatorNames)
         let files = OpenFileLimiter(filesMax: configuration.connections.filesMax)
         devices = DeviceEndpoints(
             cloud: cloud, authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds,
-            deletionGrace: configuration.accountDeletionGrace, proofLimiter: proofLimiter)
+            deletionGrace: configuration.accountDeletionGrace, proofLimiter: proofLimiter,
+            mail: mail.flatMap { delivery in
+                publicURL.map {
+                    AddressMail(
+                        delivery: delivery, publicURL: $0, proofs: cloud.accountStore.addressProofs, logger: logger)
+                }
+            })
         uploads = AssetUploadEndpoint(cloud: cloud, files: files, metrics: metrics)
         downloads = AssetDownloadEndpoint(cloud: cloud, files: files, metrics: metrics)
         pushTokens = PushTokenEndpoints(cloud: cloud, services: pushServices)

@@ -10,15 +10,16 @@ extension EndpointName {
             .subscriptionsModify, .usersCaller, .usersCurrent, .usersDiscover, .usersLookupEmail, .usersLookupID,
             .usersLookupContacts, .tokensCreate, .tokensRegister, .courier:
             true
-        case .sessionsPrepare, .sessionsCreate, .accountsCreate, .landingPage, .signInPage, .signUpPage, .signInScript,
-            .styleSheet, .sharePage, .shareScript:
+        case .sessionsPrepare, .sessionsCreate, .accountsCreate, .landingPage, .signInPage, .signUpPage,
+            .invitationPage, .signInScript, .styleSheet, .sharePage, .shareScript:
             true
         case .adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
             .adminZonesPurge, .adminKeysReset, .adminDevicesList, .adminDevicesRevoke,
             .adminSchemaExport, .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset,
             .adminSchemaRoles, .adminToken, .site, .health, .metrics, .openAPI, .unknown:
             true
-        case .assetsImport, .usersLookupPhone, .accountsDiscovery, .accountsConsents, .accountsWebKeys, .libraryScript,
+        case .assetsImport, .usersLookupPhone, .accountsAddress, .addressPage, .accountsDiscovery, .accountsConsents,
+            .accountsWebKeys, .libraryScript,
             .sharesKeysLookup, .sharesKeysStore,
             .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,
             .accountsPassword, .accountsDelete, .accountsData, .accountPage, .recordsList, .keychainGet,

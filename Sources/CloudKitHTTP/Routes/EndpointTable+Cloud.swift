@@ -91,6 +91,7 @@ extension EndpointTable {
         add(.accountsPassword, steps: appSteps, handler: devices.accounts.changePassword)
         add(.accountsDelete, steps: appSteps, handler: devices.accounts.delete)
         add(.accountsData, steps: appSteps, handler: devices.data.list)
+        add(.accountsAddress, steps: appSteps, handler: devices.address.handle)
         add(.accountsDiscovery, steps: appSteps, handler: devices.setDiscovery)
         add(.accountsConsents, steps: appSteps, handler: devices.changeConsents)
         add(.accountsWebKeys, steps: appSteps, handler: devices.setWebKeys)
@@ -161,6 +162,8 @@ extension EndpointTable {
         addPage(.accountPage, at: ["/account"], handler: pages.account)
         addPage(.signInPage, at: ["/sign-in"], handler: pages.signIn)
         addPage(.signUpPage, at: ["/sign-up"], handler: pages.signUp)
+        addPage(.addressPage, at: ["/address"], handler: pages.address)
+        addPage(.invitationPage, at: ["/invitation"], handler: pages.invitation)
         addPage(.notificationsPage, at: ["/notifications"], handler: pages.notifications)
         addPage(.signInScript, at: ["/sign-in.js"]) { _ in Pages.signInScript() }
         addPage(.shareScript, at: ["/share.js"]) { _ in Pages.shareScript() }

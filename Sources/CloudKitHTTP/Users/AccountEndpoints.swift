@@ -4,7 +4,7 @@ import Foundation
 
 /// The endpoints that create accounts, change their passwords and delete them; bytes travel as base 64.
 ///
-/// - `accounts/create {email, name, proof, salt, rounds}` → `{}`: sign-up, where it is open.
+/// - `accounts/create {email, name, proof, salt, rounds, invitation?}` → `{}`: sign-up, where it is open, or with the code of an invitation.
 /// - `accounts/password {deviceID, deviceSecret, proof, newProof, salt, rounds, generation, passwordWrap}` → `{}`: another
 ///   password, known by the old one's proof; `generation` and `passwordWrap` where the account has a keychain.
 /// - `accounts/delete {deviceID, deviceSecret, proof?}` → `{graceSeconds, due?}`: has the account deleted when the time is over, and signs
@@ -20,12 +20,17 @@ struct AccountEndpoints {
     /// The time between the wish and the deletion.
     var deletionGrace: Duration
     var changes: AccountChanges
+    /// nil: the cloud sends no mail.
+    var mail: AddressMail?
 
     func create(_ call: DeviceCall) async throws -> EndpointResponse {
         let body = try SmallJSON.decode(CreateBody.self, from: call.body)
-        _ = try await signUp.create(
+        let account = try await signUp.create(
             email: body.email, name: body.name ?? "", proof: Array(body.proof),
-            derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address)
+            derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address,
+            invitation: body.invitation)
+        // The account is made: a mail that does not leave is in the operator's log, and the person can have another one sent.
+        if let mail, !account.isEmailProved { try? await mail.sendLink(toAccount: account.id) }
         return .emptyObject
     }
 
@@ -68,6 +73,7 @@ struct AccountEndpoints {
         var proof: Data
         var salt: Data
         var rounds: Int
+        var invitation: String?
     }
 }
 

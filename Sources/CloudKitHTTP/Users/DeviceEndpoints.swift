@@ -26,6 +26,7 @@ final class DeviceEndpoints: Sendable {
     let accounts: AccountEndpoints
     let data: AccountDataEndpoint
     let keychains: KeychainEndpoints
+    let address: AddressEndpoint
     let store: AccountStore
     private let changes: AccountChanges
 
@@ -33,9 +34,10 @@ final class DeviceEndpoints: Sendable {
     ///   - rounds: The fewest rounds of a new password.
     ///   - deletionGrace: The time between a person's wish and the deletion of their account.
     ///   - proofLimiter: The one count of wrong proofs.
+    ///   - mail: Mails links; nil: the cloud sends no mail.
     init(
         cloud: Cloud, authenticator: Authenticator, isSignUpOpen: Bool, rounds: Int, deletionGrace: Duration,
-        proofLimiter: ProofLimiter
+        proofLimiter: ProofLimiter, mail: AddressMail?
     ) {
         store = cloud.accountStore
         changes = AccountChanges(
@@ -45,8 +47,12 @@ final class DeviceEndpoints: Sendable {
         sessions = SessionEndpoints(signIn: signIn, cloud: cloud, changes: changes)
         data = AccountDataEndpoint(cloud: cloud, signIn: signIn)
         accounts = AccountEndpoints(
-            signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds), keychains: chains,
-            deletions: store.deletions, proofLimiter: proofLimiter, deletionGrace: deletionGrace, changes: changes)
+            signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds, proofLimiter: proofLimiter),
+            keychains: chains,
+            deletions: store.deletions, proofLimiter: proofLimiter, deletionGrace: deletionGrace, changes: changes,
+            mail: mail)
+        address = AddressEndpoint(
+            store: store, sessions: store.sessions, proofLimiter: proofLimiter, mail: mail)
         keychains = KeychainEndpoints(keychains: chains, cloud: cloud, changes: changes)
     }
 

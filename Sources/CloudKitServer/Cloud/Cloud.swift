@@ -57,9 +57,10 @@ package final class Cloud: Sendable {
     ///   - files: Holds the bytes of assets.
     ///   - serverEnvironment: The time, randomness and the secret that tokens are made with.
     ///   - isShared: Whether other processes may serve the same store.
+    ///   - requiresProvedAddresses: Whether e-mail addresses count only where they are proved.
     package init(
         store: Storage, files: Files, serverEnvironment: ServerEnvironment, limits: Limits = Limits(),
-        isShared: Bool = false
+        isShared: Bool = false, requiresProvedAddresses: Bool = false
     ) {
         self.store = store
         self.files = files
@@ -67,7 +68,8 @@ package final class Cloud: Sendable {
         self.limits = limits
         let nodes = Nodes(store: store, serverEnvironment: serverEnvironment, isShared: isShared)
         self.nodes = nodes
-        accountStore = AccountStore(store, serverEnvironment, isShared: isShared)
+        accountStore = AccountStore(
+            store, serverEnvironment, isShared: isShared, requiresProvedAddresses: requiresProvedAddresses)
         userDirectory = accountStore.userDirectory
         faults = Faults(store: accountStore)
         accountQuotas = AccountQuotas(store: accountStore, cacheLifetime: isShared ? 1_000 : 5_000)

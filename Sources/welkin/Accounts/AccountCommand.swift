@@ -10,6 +10,7 @@ struct AccountCommand: AsyncParsableCommand {
         subcommands: [
             AddAccountCommand.self, ListAccountsCommand.self, RemoveAccountCommand.self, DisableAccountCommand.self,
             EnableAccountCommand.self, SetPasswordCommand.self, AccountPhoneCommand.self, AccountQuotaCommand.self,
+            AccountGroupCommand.self, AccountAddressCommand.self,
             AccountDevicesCommand.self, RevokeDeviceCommand.self, AccountOperatorCommand.self,
             DeleteOwnAccountCommand.self, ExportAccountCommand.self, ImportAccountCommand.self,
         ])
@@ -45,27 +46,28 @@ struct ListAccountsCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the accounts.")
 
     @OptionGroup var folder: DataOptions
+    @Option(help: ArgumentHelp("Only the accounts of this group.", valueName: "name")) var group: AccountGroup?
     @Flag(help: "Print JSON.") var json = false
 
     func run() async throws {
         let lines = try await DataFolder.with(folder) { folder in
             var lines: [AccountLine] = []
-            for account in try await folder.accountStore.accounts.list() {
+            let accounts = folder.accountStore.accounts
+            let listed =
+                if let group { try await accounts.list(group: group) } else { try await accounts.list() }
+            for account in listed {
                 let devices = try await folder.accountStore.sessions.sessions(of: account)
                 lines.append(AccountLine(account, devices: devices.map(\.name)))
             }
             return lines
         }
         if json { return try Output.json(lines) }
-        guard !lines.isEmpty else { return Output.remark("No accounts. Create one with: welkin account add EMAIL") }
-        Output.table(
-            [["EMAIL", "NAME", "CREATED", "STATE", "QUOTA", "DEVICES"]]
-                + lines.map {
-                    [
-                        $0.email, $0.name, Output.time($0.created), $0.disabled ? "disabled" : "active",
-                        $0.quota, $0.devices.joined(separator: ", "),
-                    ]
-                })
+        guard !lines.isEmpty else {
+            return Output.remark(
+                group.map { "No account is in the group \($0)." }
+                    ?? "No accounts. Create one with: welkin account add EMAIL")
+        }
+        Output.table([["EMAIL", "NAME", "CREATED", "STATE", "QUOTA", "GROUP", "DEVICES"]] + lines.map(\.cells))
     }
 }
 
@@ -119,37 +121,27 @@ struct RemoveAccountCommand: AsyncParsableCommand {
 
 struct DisableAccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "disable", abstract: "Disable an account and keep its data.",
+        commandName: "disable", abstract: "Disable an account, or a group, and keep the data.",
         discussion:
             "Requests of its devices and browsers are refused; a running cloud applies the change within a second.")
 
     @OptionGroup var folder: DataOptions
-    @Argument(help: "The account's e-mail address.") var email: String
+    @OptionGroup var choice: AccountChoice
 
     func run() async throws {
-        try await DataFolder.with(folder) { folder in
-            try await folder.order("accounts/disable", of: email) {
-                try await folder.accountStore.accounts.setDisabled(true, email: email)
-            }
-        }
-        Output.result("Account \(email) disabled.")
+        Output.result(try await choice.setDisabled(true, in: folder, order: "accounts/disable") + " disabled.")
     }
 }
 
 struct EnableAccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "enable", abstract: "Enable a disabled account.")
+        commandName: "enable", abstract: "Enable a disabled account, or a group.")
 
     @OptionGroup var folder: DataOptions
-    @Argument(help: "The account's e-mail address.") var email: String
+    @OptionGroup var choice: AccountChoice
 
     func run() async throws {
-        try await DataFolder.with(folder) { folder in
-            try await folder.order("accounts/enable", of: email) {
-                try await folder.accountStore.accounts.setDisabled(false, email: email)
-            }
-        }
-        Output.result("Account \(email) enabled.")
+        Output.result(try await choice.setDisabled(false, in: folder, order: "accounts/enable") + " enabled.")
     }
 }
 
@@ -197,6 +189,7 @@ private struct AccountLine: Encodable {
     var disabled: Bool
     /// Bytes, `none` or `default`.
     var quota: String
+    var group: String?
     var devices: [String]
 
     init(_ account: Account, devices: [String] = []) {
@@ -205,6 +198,13 @@ private struct AccountLine: Encodable {
         created = account.created
         disabled = account.isDisabled
         quota = account.quota.argument
+        group = account.group
         self.devices = devices
+    }
+
+    /// The row of the table.
+    var cells: [String] {
+        let state = disabled ? "disabled" : "active"
+        return [email, name, Output.time(created), state, quota, group ?? "-", devices.joined(separator: ", ")]
     }
 }

@@ -54,7 +54,7 @@ struct AlertSender: Sendable {
             guard let mail else { return "no mail server is configured; see --smtp-url" }
             let message = MailClient.Message(
                 receiver: address, subject: "Welkin: \(event.rule.name) \(event.isOver ? "has ended" : "has begun")",
-                text: event.text + "\n", date: Self.mailDate(event.time))
+                text: event.text + "\n", date: SMTPDelivery.date(event.time))
             return await repeating {
                 try await mail.send(message)
                 return nil
@@ -87,15 +87,6 @@ struct AlertSender: Sendable {
             if number < Self.attemptsMax, (try? await Task.sleep(for: pause)) == nil { return problem }
         }
         return problem
-    }
-
-    /// Returns a time as mail has it.
-    static func mailDate(_ milliseconds: Int64) -> String {
-        let formatter = DateFormatter()
-        formatter.locale = Locale(identifier: "en_US_POSIX")
-        formatter.timeZone = TimeZone(identifier: "UTC")
-        formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss Z"
-        return formatter.string(from: Date(timeIntervalSince1970: Double(milliseconds) / 1000))
     }
 }
 

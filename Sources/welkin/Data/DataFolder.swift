@@ -118,9 +118,10 @@ struct DataFolder {
     var accountStore: AccountStore { AccountStore(store, serverEnvironment, isShared: isShared) }
     var cloud: Cloud { cloud(limits: Limits()) }
 
-    func cloud(limits: Limits) -> Cloud {
+    func cloud(limits: Limits, requiresProvedAddresses: Bool = false) -> Cloud {
         let cloud = Cloud(
-            store: store, files: files, serverEnvironment: serverEnvironment, limits: limits, isShared: isShared)
+            store: store, files: files, serverEnvironment: serverEnvironment, limits: limits, isShared: isShared,
+            requiresProvedAddresses: requiresProvedAddresses)
         if let renewal { cloud.storeHistory.note(renewal) }
         if let restoredTo { cloud.storeHistory.note(restoredTo: restoredTo) }
         return cloud

@@ -17,8 +17,12 @@ struct DeviceOptions: ParsableArguments {
     var profile: String?
 
     /// The variables of this process, overridden by the options.
-    var variables: [String: String] {
+    var variables: [String: String] { variables(endpoint: nil) }
+
+    /// Returns the variables with an address that counts where no option names one.
+    private func variables(endpoint other: String?) -> [String: String] {
         var variables = EnvironmentVariables.all
+        if let other { variables["CLOUDKIT_ENDPOINT"] = other }
         if let endpoint { variables["CLOUDKIT_ENDPOINT"] = endpoint }
         if let container { variables["CLOUDKIT_CONTAINER"] = container }
         if let environment { variables["CLOUDKIT_ENVIRONMENT"] = environment }
@@ -32,8 +36,10 @@ struct DeviceOptions: ParsableArguments {
     }
 
     /// Returns the settings and their container, which a sign-in needs.
-    func signIn() throws -> (configuration: DeviceConfiguration, container: String) {
-        let configuration = try configuration()
+    ///
+    /// - Parameter endpoint: The address of the cloud where no option names one; nil: that of the settings.
+    func signIn(endpoint: String? = nil) throws -> (configuration: DeviceConfiguration, container: String) {
+        let configuration = try DeviceConfiguration.ofSignedInDevice(variables: variables(endpoint: endpoint))
         guard let container = configuration.container else {
             throw ValidationError("No container is configured. Give --container, or set CLOUDKIT_CONTAINER.")
         }

@@ -53,7 +53,7 @@ struct ServeCommand: AsyncParsableCommand {
     var operatorHosts: [String] = []
     @OptionGroup var connections: ConnectionOptions
     @OptionGroup var memory: MemoryOptions
-    @Option(help: "Whether users may create accounts themselves: open or closed.")
+    @Option(help: "Whether users may create accounts themselves: open, or closed: only with an invitation.")
     var signUp: SignUpMode = .open
     @Option(help: "trace, debug, info, notice, warning, error or critical.", transform: Self.logLevel)
     var logLevel: Logger.Level = .info
@@ -75,6 +75,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Alerts") var alerts: AlertOptions
 
+    @OptionGroup(title: "Mail") var mail: MailOptions
+
     @OptionGroup(title: "Backups") var backups: ScheduledBackupOptions
 
     @OptionGroup(title: "Limits") var limits: LimitOptions
@@ -93,6 +95,9 @@ struct ServeCommand: AsyncParsableCommand {
 
     private static let shutdownMax = Duration.seconds(10)
 
+    /// Whether addresses of accounts are proved by mailed links. Links need an address that no request can choose, and their page.
+    private var provesAddresses: Bool { mail.smtpURL != nil && publicURL != nil && !strictWebServices }
+
     func validate() throws {
         guard (0...65535).contains(port) else { throw ValidationError("--port is 0 to 65535.") }
         guard (tlsCertificate == nil) == (tlsKey == nil) else {
@@ -103,6 +108,7 @@ struct ServeCommand: AsyncParsableCommand {
         try limits.validate()
         try logs.validate()
         try alerts.validate()
+        try mail.validate()
         try backups.validate()
         guard (0...300).contains(drain) else { throw ValidationError("--drain is 0 to 300 seconds.") }
         guard (0...36_500).contains(keepDeletions) else {
@@ -143,8 +149,8 @@ struct ServeCommand: AsyncParsableCommand {
                 isSignUpOpen: signUp == .open,
                 accountDeletionGrace: .seconds(accountDeletionDays * 86_400))
             memory.apply(to: &configuration)
-            let cloud = folder.cloud(limits: limits.limits)
-            let mailServer = try alerts.mailServer()
+            let mailServer = try mail.mailServer()
+            let cloud = folder.cloud(limits: limits.limits, requiresProvedAddresses: provesAddresses)
             let log = logs.days > 0 ? folder.openLog(logger) : nil
             let logBuffer = LogBuffer()
             let storage = StorageMonitor()
@@ -153,6 +159,7 @@ struct ServeCommand: AsyncParsableCommand {
                 cacheLifetime: cloud.nodes.isShared ? 1_000 : 5_000,
                 pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL),
                 log: logBuffer, storage: storage,
+                mail: mailServer.map { SMTPDelivery(client: MailClient($0), now: DataFolder.now) },
                 sites: [
                     Console(logs: log.map { ConsoleLogs(store: $0, alerts: AlertFile(folder: folder.path)) })
                 ])
@@ -249,6 +256,12 @@ struct ServeCommand: AsyncParsableCommand {
         Output.result("listening on \(endpoint)")
         Output.result(isNew ? "a new, empty cloud; data in \(folder.path)" : "data in \(folder.path)")
         Output.result(signUp.announcement)
+        if mail.smtpURL != nil {
+            Output.result(
+                provesAddresses
+                    ? "mail: addresses are proved by mailed links; people share by proved addresses alone"
+                    : "mail: for alerts and invitations alone; links that prove addresses need --public-url")
+        }
         Output.result(webPush.mode.announcement)
         guard developmentDefaults else {
             return Output.result(
@@ -274,7 +287,8 @@ enum SignUpMode: String, ExpressibleByArgument {
         switch self {
         case .open:
             "sign-up open: anyone who can reach this cloud may create an account (close it with --sign-up closed)"
-        case .closed: "sign-up closed: create accounts with `welkin account add EMAIL`"
+        case .closed:
+            "sign-up closed: create accounts with `welkin account add EMAIL`, or invite people with `welkin invitation add`"
         }
     }
 }

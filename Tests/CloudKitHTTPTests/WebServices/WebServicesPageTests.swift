@@ -38,9 +38,10 @@ import Testing
 
     /// Endpoints that a path of their own names; examples of them are checked above.
     private static let namedByPath: Set<EndpointName> = [
-        .assetUpload, .assetDownload, .courier, .landingPage, .accountPage, .signInPage, .signUpPage, .signInScript,
-        .styleSheet,
-        .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript,
+        .assetUpload, .assetDownload, .courier, .landingPage, .accountPage, .addressPage, .signInPage, .signUpPage,
+        .invitationPage,
+        .signInScript, .styleSheet, .sharePage, .shareScript, .notificationsPage, .notificationsScript,
+        .notificationsWorker, .libraryScript,
         .health, .metrics, .openAPI, .directoryHistory, .site, .unknown,
     ]
 

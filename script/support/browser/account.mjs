@@ -56,6 +56,24 @@ export async function checkAccount(check) {
   await page.close();
   say("sign-in by the keyboard, storage, shares, devices; a session that is ended elsewhere says so");
 
+  // A person who is invited makes an account in the page that the link leads to; the link works once.
+  const link = welkin("invitation", "add", "--data", `${folder}/data`, "--public-url", base).trim();
+  for (const isFirst of [true, false]) {
+    const invited = await open(link, { context: await context() });
+    await shows(invited, "You are invited");
+    await shows(invited, new URL(base).host);
+    await shows(invited, `welkin sign-up --invitation '${link}'`);
+    if (isFirst) await shoot(invited, "account-7-invitation-1280-light");
+    await submit(invited, "sign-up", { email: isFirst ? "invited@example.com" : "uninvited@example.com", password, again: password });
+    await says(invited, isFirst ? /Your account is made/ : /the invitation is not valid/);
+    await invited.close();
+  }
+  const proving = await open(`${base}/address#${"0".repeat(32)}`, { context: await context() });
+  await submit(proving, "prove", {});
+  await says(proving, /the link is not valid/);
+  await proving.close();
+  say("an account by invitation; links that do not work say so");
+
   // Everything, as a file that a device of another person imports.
   await other.run(`{ const made = URL.createObjectURL; URL.createObjectURL = (blob) => { window.madeFile = blob; return made.call(URL, blob); } }`);
   await click(other, "#make");

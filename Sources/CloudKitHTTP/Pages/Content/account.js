@@ -206,6 +206,7 @@ const section = (id, title, ...content) => element("section", { id, label: title
 async function showAccount() {
   show(
     element("p", {}, "Signed in as ", element("strong", { textContent: session.email }), ". ", button("Sign out", signOut, { id: "sign-out" })),
+    section("address", "Address", element("p", { textContent: "One moment…" })),
     section("storage", "Storage", element("p", { textContent: "One moment…" })),
     section("devices", "Devices and browsers", element("p", { textContent: "One moment…" })),
     section("shares", "Shares", element("p", { textContent: "One moment…" })),
@@ -215,7 +216,7 @@ async function showAccount() {
   );
   place.querySelector("h2").focus();
   const found = containers();
-  const parts = [() => showStorage(found), showDevices, showDeletion, () => showShares(found)];
+  const parts = [showAddress, () => showStorage(found), showDevices, showDeletion, () => showShares(found)];
   for (const part of parts) {
     try {
       await part();
@@ -230,6 +231,16 @@ async function showAccount() {
 function fill(id, ...content) {
   const part = document.getElementById(id);
   part?.replaceChildren(part.querySelector("h2"), ...content);
+}
+
+async function showAddress() {
+  const { email, isProved, isRequired } = await post("accounts/address", {});
+  const text = isProved ? " is proved to be yours." : isRequired ? " is not proved: others cannot share with you by it yet." : "";
+  const send = button("Mail me a link", async () => {
+    await post("accounts/address", { sendsLink: true });
+    say(`A link was mailed to ${email}. Open it within three days.`);
+  }, { id: "send-link" });
+  fill("address", element("p", {}, element("strong", { textContent: email }), text), ...(isProved || !isRequired ? [] : [send]));
 }
 
 async function showStorage(found) {

@@ -96,13 +96,38 @@ async function signUp(form, data) {
   const salt = base64(crypto.getRandomValues(new Uint8Array(16)));
   const rounds = Math.max(Number(data.rounds), 1);
   const proof = await deriveProof(password.value, salt, rounds);
-  await post(data, "accounts/create", { email: email.value, name: name.value, proof, salt, rounds });
+  const account = { email: email.value, name: name.value, proof, salt, rounds };
+  if (data.invited) {
+    await post(data, "accounts/create", { ...account, invitation: linkCode() });
+    return `Your account is made. Sign in on your devices (welkin login --email ${email.value}), in apps, or on the page ${location.origin}/account.`;
+  }
+  await post(data, "accounts/create", account);
   return signIn(form, data);
 }
 
+// Proves the address of an account: the code came by mail.
+async function proveAddress(form, data) {
+  const { email } = await post(data, "accounts/address", { code: linkCode() });
+  return `The address ${email} is yours now. You can close this page.`;
+}
+
+// The code behind the # of a link that was sent to a person; it goes to the cloud in a request's body alone.
+function linkCode() {
+  const code = location.hash.slice(1);
+  if (!/^[0-9a-f]{32}$/.test(code)) throw new Error("This link is not complete: the code behind the # is missing. Copy all of it.");
+  return code;
+}
+
+// Shows an invited person which cloud it is, and the command for a device. The link holds nothing that a shell could misread.
+function showInvitation() {
+  document.getElementById("cloud").textContent = location.host;
+  const link = `${location.origin}/invitation#${linkCode()}`;
+  document.getElementById("command").textContent = `welkin sign-up --invitation '${link}' --email ADDRESS`;
+}
+
 if (typeof document !== "undefined") {
-  const form = document.getElementById("sign-in") || document.getElementById("sign-up");
-  const act = form.id === "sign-up" ? signUp : signIn;
+  const form = document.getElementById("sign-in") || document.getElementById("sign-up") || document.getElementById("prove");
+  const act = { "sign-in": signIn, "sign-up": signUp, prove: proveAddress }[form.id];
   const message = document.getElementById("message");
   const button = form.querySelector("button");
   if (!globalThis.crypto || !crypto.subtle) {
@@ -113,6 +138,13 @@ if (typeof document !== "undefined") {
   if (asking) {
     document.getElementById("asking").textContent = asking;
     document.getElementById("keys").hidden = false;
+  }
+  if (form.dataset.invited) {
+    try {
+      showInvitation();
+    } catch (error) {
+      message.textContent = error.message;
+    }
   }
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
