@@ -1,7 +1,10 @@
-import CloudKitHTTP
+import CloudKitModel
+import CloudKitServer
 import CoreMetrics
 import MetricsTestKit
 import Testing
+
+@testable import CloudKitHTTP
 
 /// Metrics, for `/metrics` and for a backend of the process.
 @Suite(.timeLimit(.minutes(20))) struct MetricsTests {
@@ -43,6 +46,32 @@ import Testing
             let dropped = lines.filter { $0.hasPrefix("welkin_notifications_dropped_total{") }
             #expect(dropped.first == "welkin_notifications_dropped_total{reason=\"noNotificationInfo\"} 0")
             #expect(lines.last == "# TYPE welkin_push_addresses_removed_total counter")
+        }
+    }
+
+    @Test func `what became of messages of push services is counted by service`() throws {
+        let backend = TestMetrics()
+        let counters = NotificationCounters(backend)
+        func report(_ service: String, _ change: (inout PushReport) -> Void) {
+            var report = PushReport(container: ContainerID("c"), environment: .development, service: service)
+            change(&report)
+            counters.record(.pushed(report))
+        }
+        report("mail") { $0.delivered = 2 }
+        for _ in 0..<3 { report("mail") { $0.postponed = "busy" } }
+        report("chat") { $0.postponed = "busy" }
+        report("chat") { ($0.removed, $0.dropped) = ("gone", [.noOtherDevice: 4]) }
+        #expect(try backend.expectCounter("welkin_notifications_sent_total").totalValue == 2)
+        for (service, count) in [("mail", 3), ("chat", 1)] as [(String, Int64)] {
+            let postponed = try backend.expectCounter("welkin_push_postponed_total", [("service", service)])
+            #expect(postponed.totalValue == count)
+        }
+        let removed = try backend.expectCounter("welkin_push_addresses_removed_total", [("service", "chat")])
+        #expect(removed.totalValue == 1)
+        let reason = NotificationDropReason.noOtherDevice.rawValue
+        #expect(try backend.expectCounter("welkin_notifications_dropped_total", [("reason", reason)]).totalValue == 4)
+        #expect(throws: (any Error).self) {
+            try backend.expectCounter("welkin_push_addresses_removed_total", [("service", "mail")])
         }
     }
 

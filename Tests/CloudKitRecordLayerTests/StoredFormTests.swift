@@ -30,6 +30,23 @@ import Testing
         #expect(read.changeTag == ChangeTag("c"))
     }
 
+    @Test func `the partition of a private database names its place and user, and no other partition does`() throws {
+        let (container, user) = (ContainerID("iCloud.com.example.app"), UserID("_ada"))
+        for environment in [Environment.development, .production] {
+            let place = try #require(Partition.privateDatabase(container, environment, of: user).privateDatabase)
+            #expect(place == (container, environment, user))
+            for other in [Partition.publicDatabase(container, environment), .schema(container, environment)] {
+                #expect(other.privateDatabase == nil)
+            }
+        }
+        for name in [
+            "private/c/development/_ada/x", "private/c/other/_ada", "public/c/development/_ada", "private/c", "private",
+            "",
+        ] {
+            #expect(Partition(name).privateDatabase == nil, "\(name)")
+        }
+    }
+
     @Test func `B-REC-08 only the fields asked for are taken out`() throws {
         let read = try StoredRecord(name: "R", decoding: record().encoded)
         #expect(try read.fields(["b", "z"]).map(\.name) == ["b"])

@@ -84,13 +84,12 @@ package struct ConsoleSessions: Sendable {
             else { return nil }
             return (session, ConsoleOperator(account, role))
         }
-        if var session = found?.session, now - session.used >= ConsoleSession.noteInterval {
-            session.used = now
-            let noted = session
+        if let session = found?.session, now - session.used >= ConsoleSession.noteInterval {
             try await store.write { transaction in
-                // It may have been ended meanwhile.
-                guard try await ConsoleSession.table.row(hash, in: transaction) != nil else { return }
-                try ConsoleSession.table.set(hash, to: noted, in: &transaction)
+                // It may have been ended meanwhile, and consents may have been shown in it.
+                guard var held = try await ConsoleSession.table.row(hash, in: transaction) else { return }
+                held.used = max(held.used, now)
+                try ConsoleSession.table.set(hash, to: held, in: &transaction)
             }
         }
         return found

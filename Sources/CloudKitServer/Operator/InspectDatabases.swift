@@ -141,9 +141,14 @@ package struct InspectDatabases: Sendable {
     /// - Parameter user: nil for the public database.
     package func zones(of user: UserID?, after name: String?, limit: Int) async throws -> [ZoneSummary] {
         let partition = try partition(user)
-        var zones = try await cloud.store.read(partition) { try await $0.zones(after: name, limit: limit) }
-        // The default zone is there before it is stored.
-        if name == nil, !zones.contains(where: \.isDefaultZone) { zones.insert(.implicitDefault, at: 0) }
+        let zones = try await cloud.store.read(partition) { view in
+            var zones = try await view.zones(after: name, limit: limit)
+            // The default zone is there before it is stored, and may lie on a later page then.
+            if name == nil, try await view.zone(named: ZoneID.defaultZoneName) == .implicitDefault {
+                zones.insert(.implicitDefault, at: 0)
+            }
+            return zones.prefix(limit)
+        }
         return zones.map { summary($0, partition) }
     }
 

@@ -154,6 +154,25 @@ import Testing
         #expect(grant.expires == people.clock.now + 1_800_000)
     }
 
+    @Test func `a device's name has at most 100 characters`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let sessions = people.store.sessions
+        let long = String(repeating: "é", count: 101)
+        let grant = try await people.signIn.create(
+            email: "ada@example.com", proof: TestAccounts.proof, deviceName: long, lifetime: .device, place: place,
+            address: "10.0.0.1")
+        let account = try #require(try await people.accounts.account(email: "ada@example.com")).id
+        func name() async throws -> String? { try await sessions.sessions(ofAccount: account).first?.name }
+        #expect(try await name() == String(long.prefix(100)))
+        for wrong in [long, ""] {
+            await expect(.badRequest) { _ = try await sessions.rename(grant.deviceID, to: wrong, ofAccount: account) }
+        }
+        let longest = String(repeating: "x", count: 100)
+        #expect(try await sessions.rename(grant.deviceID, to: longest, ofAccount: account).count == 1)
+        #expect(try await name() == longest)
+    }
+
     @Test func `an ended session opens nothing`() async throws {
         try await people.addAda()
         let (place, _) = try await people.place()

@@ -1,4 +1,5 @@
 import CloudKitEncryption
+import CloudKitModel
 import Foundation
 import Testing
 
@@ -34,6 +35,20 @@ import Testing
             try book.see(5, of: other)
             #expect(try EpochStore(folder: folder).epoch(of: zone) == 3)
             #expect(try EpochStore(folder: folder).epoch(of: other) == 5)
+        }
+    }
+
+    @Test func `B-TM-14 a device seals under the highest epoch that another device has seen`() async throws {
+        let ring = KeyRing(account: ScriptedAccount(secret: SampleKeys.secret), place: nil, epochs: EpochStore())
+        let id = ZoneID(zoneName: zone.zone)
+        func epoch() async throws -> UInt32 {
+            try await ring.keys(of: id, in: .private, askUser: { UserID("_me") }).epoch
+        }
+        #expect(try await epoch() == 0)
+        for (met, highest) in [(3, 3), (1, 3), (4, 4)] as [(UInt32, UInt32)] {
+            try ring.met(met, in: id)
+            #expect(try await epoch() == highest)
+            #expect(ring.stateKey(of: id)?.epoch == highest)
         }
     }
 

@@ -93,6 +93,14 @@ import Testing
             try protection.earlierKey(3, key: new)
         }
         #expect(throws: EncryptionError.self) { try protection.keep(new, under: new) }
+        // Nor under a key of the record that is not the present one, or is another record's.
+        let kept = protection
+        for wrong in [
+            fixtures.zoneKey(epoch: 3).recordKey("folder-1"), fixtures.zoneKey(epoch: 4).recordKey("folder-2"),
+        ] {
+            #expect(throws: EncryptionError.self) { try protection.keep(old, under: wrong) }
+        }
+        #expect(protection == kept)
     }
 
     @Test func `B-TM-04 a wrap opens for its own record, epoch and opener only`() throws {
@@ -108,6 +116,18 @@ import Testing
         #expect(throws: EncryptionError.doesNotOpen(.recordKey(record: "file-1"))) {
             try elsewhere.key(of: "file-1", share: share)
         }
+    }
+
+    @Test func `a protection takes the key of its own epoch alone for the owner`() throws {
+        let owner = try fixtures.secret.identity().publicIdentity
+        let key = fixtures.zoneKey(epoch: 1).recordKey("file-1")
+        var protection = RecordProtection(of: key)
+        #expect(throws: EncryptionError.wrongEpoch(.recordKey(record: "file-1"), found: 0, expected: 1)) {
+            try protection.wrap(zoneKey.recordKey("file-1"), for: owner)
+        }
+        #expect(protection.wraps.isEmpty)
+        try protection.wrap(key, for: owner)
+        #expect(protection.wraps.map(\.opener) == [.owner])
     }
 
     @Test func `invalid values are refused`() throws {

@@ -104,6 +104,27 @@ struct RequestLogTests {
         }
     }
 
+    @Test func `zones that cannot be changed or found are among the failures of their request`() async throws {
+        let buffer = LogBuffer()
+        try await TestCloud.run(requestLog: buffer) { cloud in
+            let tokens = try await cloud.signIn()
+            for (path, body) in [
+                (
+                    "zones/modify",
+                    #"{"operations":[{"operationType":"create","zone":{"zoneID":{"zoneName":"A"}}},{"operationType":"delete","zone":{"zoneID":{"zoneName":"_defaultZone"}}}]}"#
+                ), ("zones/lookup", #"{"zones":[{"zoneName":"A"},{"zoneName":"None"}]}"#),
+            ] {
+                _ = buffer.take()
+                #expect(try await cloud.client.post(TestCloud.target(path, "private", tokens), body).status == 200)
+                let entry = try #require(buffer.take().entries.first)
+                #expect(entry.operation == path && entry.zone == "A" && entry.itemsOut == 2 && entry.itemsFailed == 1)
+                let failures = try #require(entry.details?.failures)
+                #expect(failures.map(\.item) == [path == "zones/modify" ? "_defaultZone" : "None"])
+                #expect(failures.map(\.code) == [entry.code] && failures[0].reason.isEmpty == false)
+            }
+        }
+    }
+
     @Test func `sign-ins, faults and operators' orders have kinds of their own; monitoring leaves no entries`()
         async throws
     {

@@ -25,6 +25,21 @@ import Testing
         }
     }
 
+    @Test func `a record whose row is of another form is an error of its own, too`() async throws {
+        try await CloudKitServerTests.withCloud { test in
+            try await test.makeZone()
+            try await test.modify([create("A"), create("B"), create("C")])
+            try await test.store.write(Self.partition) { transaction in
+                let rows = try await transaction.scan(Subspace.record.range, limit: 3)
+                if rows.count == 3 { transaction.set(rows[1].key, [99]) }
+            }
+            let outcomes = try await test.lookup(["A", "B", "C"])
+            #expect(outcomes.map(\.record?.id.recordName) == ["A", nil, "C"])
+            #expect(outcomes[1].failure?.reason == "the record is damaged in the cloud's store")
+            #expect(try await test.lookup(["C", "B"]).map(\.record?.id.recordName) == ["C", nil])
+        }
+    }
+
     @Test func `a query names a damaged record beside those that it returns`() async throws {
         try await withDamage("B") { test in
             let filter = QueryFilter(key: .field("t"), comparator: .equals, value: .string("secret"))
@@ -208,6 +223,24 @@ import Testing
             #expect(count > 1)
             let problems = try await check(test).findings.map(\.problem)
             #expect(problems.contains("it has no entry in the feed of its share"), "\(problems)")
+        }
+    }
+
+    @Test func `a check notices a record that left a share without an entry in the share's feed`() async throws {
+        try await CloudKitServerTests.withCloud(.sqlite) { test in
+            try await test.makeZone()
+            try await test.modify([create("A"), create("B", parent: .set(recordName: "A"))])
+            try await test.shareTree("A", with: [invite(TestCloud.bob)])
+            try await test.modify([save(.forceUpdate, "B", parent: .remove)])
+            #expect(try await check(test).findings == [])
+            let places = try await test.store.write(Self.partition) { transaction in
+                let rows = try await transaction.scan(Subspace.shareFeed.range, limit: 10)
+                for row in rows { transaction.clear(row.key) }
+                return rows.count
+            }
+            #expect(places > 1)
+            let problems = try await check(test).findings.map(\.problem)
+            #expect(problems.contains("the feed of the share does not say that it left"), "\(problems)")
         }
     }
 

@@ -63,6 +63,39 @@ import Testing
         }
     }
 
+    @Test func `a device is signed out by the first digits of its identifier, if they fit no other`() async throws {
+        try await withCloud { test in
+            let (_, account) = try await ada(test)
+            let store = test.cloud.accountStore
+            let token = try await store.apiTokens.create(
+                container: TestCloud.container, environment: .development, name: "")
+            // Devices until two of them begin with the same digit.
+            var devices: [Character: [String]] = [:]
+            while devices.values.allSatisfy({ $0.count < 2 }) {
+                let grant = try await DeviceSignIn(store: store).create(
+                    email: "ada@example.com", proof: TestCloud.proof, deviceName: "", lifetime: .device,
+                    place: .init(container: TestCloud.container, environment: .development, apiToken: token.row),
+                    address: "")
+                devices[try #require(grant.deviceID.first), default: []].append(grant.deviceID)
+            }
+            let alike = try #require(devices.values.first { $0.count == 2 })
+            func signOut(_ device: String) async throws -> FaultOutcome {
+                try await RunFaultOrder(test.cloud).run(
+                    .signOut(device: device, of: .email("ada@example.com")), in: TestCloud.container, .development)
+            }
+            func remaining() async throws -> Set<String> {
+                Set(try await store.sessions.sessions(ofAccount: account.id).map(\.id)).intersection(alike)
+            }
+            let refusal = await failure { _ = try await signOut(String(alike[0].prefix(1))) }
+            #expect(refusal?.code == .badRequest && refusal?.remedy == "Give more digits.")
+            #expect(try await remaining() == Set(alike))
+            #expect(await failure { _ = try await signOut("") }?.code == .itemNotFound)
+            #expect(await failure { _ = try await signOut("nothing") }?.code == .itemNotFound)
+            #expect(try await signOut(alike[0]).device?.id == alike[0])
+            #expect(try await remaining() == [alike[1]])
+        }
+    }
+
     @Test func `nothing is ordered for production`() async throws {
         try await withCloud { test in
             _ = try await ada(test)

@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRecordLayer
 import CloudKitSchema
 import CloudKitServer
 import Testing
@@ -121,6 +122,15 @@ import Testing
             try await Self.setIndex([.queryable, .sortable], on: .system(.createdTimestamp), of: "Users", test)
         } check: { test in
             try await test.expectSoundStore()
+            // Clients cannot query users: the index shows whether the record is in all the places of one made before.
+            let entries = try await test.store.read(.publicDatabase(TestCloud.container, .development)) {
+                try await $0.scan(Subspace.index.range, limit: .max).map(\.key)
+            }
+            func count(naming user: UserID) -> Int {
+                entries.count { $0.firstRange(of: Array(user.recordName.utf8)) != nil }
+            }
+            #expect(count(naming: TestCloud.bob) > 1)
+            #expect(count(naming: TestCloud.ada) == count(naming: TestCloud.bob))
         }.run(stepsMin: 5)
     }
 }

@@ -218,6 +218,66 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
+    func `B-TM-05 where a link admits any user, the owner alone begins an epoch that is due`(
+        _ engine: Engine
+    ) async throws {
+        try await withKeys(engine) { test, share in
+            let guid = share.shortGUID
+            let share = try #require(share.sharing)
+            let owner = try #require(share.owner?.id)
+            let cyd = try #require(share.participants.first { $0.identity.user == TestCloud.cyd }?.id)
+            try await test.accept(guid, by: TestCloud.bob)
+            try await test.accept(guid, by: TestCloud.cyd)
+            let bob = ParticipantChange(id: id, role: .administrator)
+            try await test.changeShare("S", ShareChange(participants: [bob, ParticipantChange(id: cyd)]))
+            try await store(ShareKeyChange(epoch: 1, wraps: [wrap(id, 1), wrap(cyd, 1)]), test)
+            try await test.changeShare("S", ShareChange(participants: [bob]))
+            try await test.changeShare("S", ShareChange(publicPermission: .readOnly))
+            #expect(try await keys(test, by: TestCloud.ada).keys.needsNewEpoch)
+            let next = ShareKeyChange(epoch: 2, blob: [8], wraps: [wrap(owner, 2), wrap(id, 3)])
+            await expect(.staleShareKeyEpoch) { try await store(next, test, by: TestCloud.bob) }
+            // Without the link the same change is an administrator's as well.
+            try await test.changeShare("S", ShareChange(publicPermission: ParticipantPermission.none))
+            try await store(next, test, by: TestCloud.bob)
+            #expect(try await keys(test, by: TestCloud.ada).keys.epoch == 2)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-TM-05 a sealed record leaves a tree under the zone's next key epoch alone`(
+        _ engine: Engine
+    ) async throws {
+        try await withKeys(engine) { test, _ in
+            let device = Caller(user: TestCloud.ada, deviceID: "d", surface: .native)
+            func epochOfZone() async throws -> UInt32? {
+                try await LookupZones(test.cloud).run(
+                    [ZoneID(zoneName: "Z")], in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))[0]
+                    .zone?.keyEpoch
+            }
+            func saveSealed(
+                _ protection: Protection, _ parent: ParentChange, after held: RecordOutcome? = nil
+            ) async throws -> RecordOutcome {
+                let change = RecordChange(
+                    recordName: "Child", recordType: "Note",
+                    fields: [.set(sealedField("text", epoch: protection.epoch))], changeTag: held?.record?.changeTag,
+                    parent: parent, protection: protection)
+                return try await test.modify([RecordOperation(held == nil ? .create : .update, change)], by: device)[0]
+            }
+            let first = Protection(epoch: 0).stated()
+            let inside = try await saveSealed(first, .set(recordName: "Root"))
+            #expect(inside.failure == nil)
+            // The tree's members have the keys of this epoch.
+            let outside = try await saveSealed(Protection(epoch: 0).stated(2, after: first), .remove, after: inside)
+            #expect(outside.code == .staleKeyEpoch)
+            #expect(try await test.record("Child")?.parent == "Root")
+            try await store(ShareKeyChange(epoch: 2, blob: [8], wraps: [wrap(id, 3)]), test)
+            #expect(try await epochOfZone() == 1)
+            let moved = try await saveSealed(Protection(epoch: 1).stated(2, after: first), .remove, after: inside)
+            #expect(moved.failure == nil && moved.record?.parent == nil)
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-TM-06, B-TM-12 a key that goes to another identity than the last one makes a new epoch due`(
         _ engine: Engine
     ) async throws {

@@ -1,6 +1,7 @@
 import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitServer
+import OrderedStore
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct LongPollServiceTests {
@@ -102,6 +103,51 @@ import Testing
             let confirmed = try await after.next(device.path, confirmed: again.position, max: 10)
             #expect(confirmed.payloads == [])
             #expect(try await device.received() == ["D"])
+        }
+    }
+
+    @Test func `B-BKD-13 a device whose cloud was replaced by a copy gets everything that waits there`() async throws {
+        try await withCloud { cloud in
+            try await Self.ready(cloud)
+            var device = try await TestDevice(cloud, "laptop")
+            try await cloud.modify([create("R1")])
+            #expect(try await device.received() == ["D"])
+            #expect(try await device.received() == [])
+            let before = device.position
+            // As when an earlier copy of the store is put in its place: places in the queue may mean other notifications.
+            try await cloud.store.renewEpoch(from: cloud.store.epoch)
+            #expect(try await device.received() == ["D"])
+            #expect(device.position != before)
+            #expect(try await device.received() == [])
+            for nonsense in ["", ".", "1", "x.y", "\(before).1"] {
+                let delivery = try await device.courier.next(device.path, confirmed: nonsense, max: 10)
+                #expect(delivery.payloads.map(TestDevice.mark) == ["D"])
+            }
+        }
+    }
+
+    @Test func `B-BKD-13 a store that went back gives no place in the queue out again`() async throws {
+        try await withCloud { cloud in
+            try await Self.ready(cloud)
+            var device = try await TestDevice(cloud, "laptop")
+            try await cloud.modify([create("R1")])
+            #expect(try await device.received() == ["D"])
+            let partition = StoragePartition.privateDatabase(TestCloud.container, .development, of: TestCloud.ada)
+            let everything = KeyRange(lower: [], upper: [0xFF])
+            let earlier = try await cloud.store.read(partition) { try await $0.scan(everything, limit: .max) }
+            for name in ["R2", "R3"] {
+                try await cloud.modify([create(name)])
+                #expect(try await device.received() == ["D"])
+            }
+            try await cloud.store.write(partition) { transaction in
+                transaction.clear(everything)
+                for entry in earlier { transaction.set(entry.key, entry.value) }
+            }
+            try await ContinueFromEarlierState(cloud.cloud).run(restoredTo: 0, partitions: [partition.name])
+            // The device's place is that of a notification that is lost: what comes now follows it.
+            try await cloud.modify([create("R4")])
+            #expect(try await device.received() == ["D"])
+            #expect(try await device.received() == [])
         }
     }
 

@@ -201,6 +201,30 @@ extension ZoneDecision {
     }
 
     @Test(arguments: Engine.allCases)
+    func `an operator's pages of zones name the default zone once, stored or not`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            for name in ["A", "B", "C"] { try await test.makeZone(name) }
+            let inspection = InspectDatabases(test.cloud, TestCloud.container, .development)
+            func pages(of limit: Int) async throws -> [[String]] {
+                var pages: [[String]] = []
+                repeat {
+                    let zones = try await inspection.zones(of: TestCloud.ada, after: pages.last?.last, limit: limit)
+                    pages.append(zones.map(\.name))
+                } while pages.last?.isEmpty == false && pages.count < 10
+                return pages
+            }
+            #expect(try await pages(of: 10) == [["_defaultZone", "A", "B", "C"], []])
+            #expect(try await inspection.zones(of: TestCloud.ada, after: "A", limit: 10).map(\.name) == ["B", "C"])
+            #expect(try await inspection.zones(of: TestCloud.ada, after: nil, limit: 2).map(\.name).count == 2)
+            // Once something was saved in it, it has its place among the others.
+            try await test.modify([create("R")], zone: ZoneID.defaultZoneName)
+            #expect(try await pages(of: 2) == [["A", "B"], ["C", "_defaultZone"], []])
+            let stored = try await inspection.zones(of: TestCloud.ada, after: "C", limit: 1)
+            #expect(stored.map(\.recordCount) == [1])
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `zones are counted, and deleting frees a place`(_ engine: Engine) async throws {
         var limits = Limits()
         limits.zonesMax = 2

@@ -163,6 +163,47 @@ import Testing
         #expect(cloud.count(.patch) == 2)
     }
 
+    @Test func `B-AST-03 an asset that moved to another field of its record is there from then on`() async throws {
+        let cloud = ScriptedAssetCloud()
+        let device = try AssetDevice(cloud)
+        let database = device.container.privateCloudDatabase
+        let record = record("r")
+        record["photo"] = CKAsset(fileURL: try device.file("f", 1000))
+        try await database.save(record)
+        let read = try await database.record(for: record.recordID)
+        let photo = try #require(read["photo"] as? CKAsset)
+        read["photo"] = nil
+        read["cover"] = photo
+        try await database.save(read)
+        let asked = cloud.count(.post, "assets/rereference")
+        #expect(asked == 1)
+        // Set again, it is sent by its place: it is not asked for where it was, and not uploaded.
+        read["cover"] = photo
+        try await database.save(read)
+        #expect(cloud.count(.post, "assets/rereference") == asked)
+        #expect(cloud.count(.patch) == 1)
+    }
+
+    @Test func `B-AST-03 a fetched asset is taken from its record for each other one`() async throws {
+        let cloud = ScriptedAssetCloud()
+        let device = try AssetDevice(cloud)
+        let database = device.container.privateCloudDatabase
+        let first = record("first")
+        first["photo"] = CKAsset(fileURL: try device.file("f", 1000))
+        try await database.save(first)
+        let photo = try #require(try await database.record(for: first.recordID)["photo"] as? CKAsset)
+        let second = record("second")
+        second["photo"] = photo
+        try await database.save(second)
+        // Another device deletes the record that the asset was used in meanwhile.
+        cloud.state.withLock { $0.records["second"] = nil }
+        let third = record("third")
+        third["photo"] = photo
+        try await database.save(third)
+        #expect(cloud.count(.post, "assets/rereference") == 2)
+        #expect(cloud.count(.patch) == 1)
+    }
+
     @Test func `A save of another field keeps the file of a fetched asset`() async throws {
         let cloud = ScriptedAssetCloud()
         let device = try AssetDevice(cloud)
@@ -266,6 +307,23 @@ import Testing
         }
         #expect(starts == starts.sorted())
         #expect(Set(starts).count == starts.count - 3)
+    }
+
+    @Test func `B-THR-04 a piece of a file that breaks is tried again after a pause, each longer than the one before`()
+        async throws
+    {
+        let cloud = ScriptedAssetCloud()
+        let device = try AssetDevice(cloud)
+        let database = device.container.privateCloudDatabase
+        let record = record("r")
+        record["photo"] = CKAsset(fileURL: try device.file("f", 1000))
+        cloud.trouble(.patch, .losesAnswer)
+        try await database.save(record)
+        #expect(device.clock.slept == [.milliseconds(250)])
+        cloud.trouble(.get, .losesAnswer, .losesAnswer)
+        let read = try await database.record(for: record.recordID)
+        #expect(try contents(read, "photo") == AssetDevice.bytes(1000))
+        #expect(device.clock.slept == [.milliseconds(250), .milliseconds(250), .milliseconds(500)])
     }
 
     @Test func `The part of a download that an earlier process left is used, and checked`() async throws {

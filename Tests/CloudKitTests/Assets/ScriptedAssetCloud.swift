@@ -207,6 +207,7 @@ final class AssetDevice: Sendable {
     let folder: URL
     let container: CKContainer
     let cache: AssetCache
+    let clock = ScriptedClock()
 
     /// - Parameter secret: The account's; nil: its keys are not on the device.
     init(_ cloud: ScriptedAssetCloud, secret: AccountSecret? = AssetDevice.secret, pieceBytes: Int = 100_000) throws {
@@ -219,7 +220,7 @@ final class AssetDevice: Sendable {
             connection: ContainerConnection(
                 identifier: "c", place: .success(place), account: ScriptedAccount(secret: secret),
                 transport: cloud,
-                clientEnvironment: ScriptedClock().clientEnvironment, assets: cache, pieceBytes: pieceBytes))
+                clientEnvironment: clock.clientEnvironment, assets: cache, pieceBytes: pieceBytes))
     }
 
     deinit { try? FileManager.default.removeItem(at: folder) }

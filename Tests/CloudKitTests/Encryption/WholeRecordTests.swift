@@ -187,6 +187,28 @@ import Testing
         }
     }
 
+    @Test func `B-TM-13 a record that is created again has a version above all that it had, whatever the clock says`()
+        async throws
+    {
+        // Of a device whose clock is some centuries ahead.
+        let version: UInt64 = 9_000_000_000_000
+        let seen = try SampleKeys.record("a", ["x": .string("one")], version: version)
+        let deleted = ZoneChangesPage(
+            zoneID: ZoneID(zoneName: "Z"), events: [.deleted(RecordTombstone(recordName: "a"))], syncToken: "t",
+            moreComing: false)
+        let transport = ScriptedTransport(
+            { _ in .records([.record(seen)]) }, { _ in .changes(.page(deleted)) }, ScriptedTransport.savesAll)
+        let database = Self.container(transport).privateCloudDatabase
+        _ = try await database.records(for: [id])
+        _ = try await database.recordZoneChanges(inZoneWith: Self.zoneID, since: nil)
+        let again = CKRecord(recordType: "Note", recordID: id)
+        again.encryptedValues["x"] = "two"
+        _ = try await database.save(again)
+        let sent = try #require(transport.requests.last).modification().operations.first?.change.protection
+        let statement = try RecordStatement(try #require(sent).statement)
+        #expect(statement.version == version + 1)
+    }
+
     @Test func `B-TM-13 a record that was deleted may begin again`() async throws {
         let (old, new) = try versions()
         let deleted = ZoneChangesPage(

@@ -42,6 +42,22 @@ import Testing
         #expect(try [RereferenceOutcome](wireAnswer: outcomes.wireAnswer(style: nativeStyle)) == outcomes)
     }
 
+    @Test func `a request to import an asset comes back as it was printed, with its zone`() throws {
+        let url = "https://example.com/a/${f}"
+        var request = ImportAssetRequest(
+            item: .init(recordType: "Note", recordName: "R", fieldName: "photo"), zoneID: ZoneID(zoneName: "Z"),
+            downloadURL: url)
+        #expect(try ImportAssetRequest(wire: request.wire(), limits: .native) == request)
+        request.zoneID = .default
+        #expect(try ImportAssetRequest(wire: request.wire(), limits: .native) == request)
+        for wrong in [
+            #"{"fieldName":"photo","downloadURL":"u"}"#, #"{"recordType":"Note","downloadURL":"u"}"#,
+            #"{"recordType":"Note","fieldName":"photo"}"#, "[]",
+        ] {
+            #expect(throws: RequestFailure.self) { try ImportAssetRequest(wire: Array(wrong.utf8), limits: .native) }
+        }
+    }
+
     @Test func `an answer shows an asset's URL and not its name on the server`() throws {
         let stored = AssetValue(
             fileChecksum: "c", size: 1, wrappingKey: "k", receipt: "never", fileID: "0123456789abcdef")

@@ -1,6 +1,8 @@
 import CloudKitEncryption
 import CloudKitModel
+import FaultyNetwork
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudKit
@@ -29,6 +31,50 @@ import Testing
             #expect(one?["title"] == "One")
             // Nothing was lost by it.
             #expect(try await secret("One", in: theirs, restarted) == "secret of One")
+        }
+    }
+
+    @Test(arguments: ["ada", "ben"])
+    func `keys of a share that a device has are not asked for again, nor a feed that was read to its end`(
+        name: String
+    ) async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let paths = Mutex<[String]>([])
+            let clock = ClientClock(now: { .zero }, sleep: { _ in }, random: { 0.5 })
+            let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock) { request in
+                paths.withLock { $0.append(request.url.pathComponents.suffix(2).joined(separator: "/")) }
+                return nil
+            }
+            func requests(_ body: () async throws -> Void) async throws -> [String] {
+                paths.withLock { $0 = [] }
+                try await body()
+                return paths.withLock(\.self)
+            }
+            let device = try await home.device(of: name, over: network, clientEnvironment: clock)
+            defer { withExtendedLifetime(device) {} }
+            let database =
+                name == "ada" ? device.container.privateCloudDatabase : device.container.sharedCloudDatabase
+            let id = CKRecord.ID(recordName: "One", zoneID: name == "ada" ? zone : try await home.shared(zone))
+            func edit(_ text: String) async throws {
+                let one = try await database.record(for: id)
+                one.encryptedValues["secret"] = text
+                try await database.save(one)
+            }
+            let first = try await requests { try await edit("first") }
+            let second = try await requests { try await edit("second") }
+            #expect(second == ["records/lookup", "records/modify"], "first \(first), then \(second)")
+            guard name == "ada" else { return }
+            // The end of a share begins a key epoch, and the next share of the zone reads what lies in its tree.
+            try await database.deleteRecord(withID: share.recordID)
+            let root = try await database.record(for: folder.recordID)
+            let again = try await requests {
+                let results = try await database.modifyRecords(saving: [root, CKShare(rootRecord: root)], deleting: [])
+                for result in results.saveResults.values { _ = try result.get() }
+            }
+            #expect(again.count { $0 == "changes/zone" } == 1, "\(again)")
         }
     }
 

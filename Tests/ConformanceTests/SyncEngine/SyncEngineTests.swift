@@ -95,6 +95,22 @@ import Testing
         }
     }
 
+    @Test func `B-SYN-09 a zone that the cloud refuses is reported and left to the app, the others are saved`()
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let app = try Notebook(await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase)
+            try await app.syncEngine.sendChanges()
+            let good = CKRecordZone(zoneName: "Good")
+            let engine = await app.syncEngine
+            engine.state.add(pendingDatabaseChanges: [.saveZone(good), .deleteZone(CKRecordZone.default().zoneID)])
+            await expect(.partialFailure) { try await engine.sendChanges() }
+            #expect(await app.failures == [.invalidArguments])
+            #expect(engine.state.pendingDatabaseChanges.isEmpty)
+            #expect(try await app.database.recordZone(for: good.zoneID).zoneID == good.zoneID)
+        }
+    }
+
     @Test func `B-SYN-08 changes that failed because of the network stay pending and are reported`() async throws {
         try await ThrowawayCloud.run { cloud in
             let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: .system)
