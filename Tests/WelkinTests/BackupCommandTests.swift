@@ -1,5 +1,6 @@
 import CloudUnderTest
 import Foundation
+import ObjectServer
 import Testing
 
 @testable import CloudKit
@@ -8,6 +9,10 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct BackupCommandTests {
     /// Runs a command that takes no data folder.
     private func run(_ setup: CloudAndMachines, _ arguments: String...) async throws -> Machine.Outcome {
+        try await run(setup, arguments)
+    }
+
+    private func run(_ setup: CloudAndMachines, _ arguments: [String]) async throws -> Machine.Outcome {
         let machine = setup.operatorsMachine
         return try await Machine.run(
             [try #require(CloudProcess.program())] + arguments, variables: machine.variables, in: machine.home)
@@ -138,6 +143,61 @@ import Testing
             let damaged = try await run(setup, "restore", backup, "--data", cloud.folder + "/new")
             #expect(damaged.status != 0 && damaged.remarks.contains("the backup is damaged"), "\(damaged.remarks)")
             #expect(!FileManager.default.fileExists(atPath: cloud.folder + "/new"))
+        }
+    }
+
+    @Test func `a bucket that cannot be used is refused with the reason`() async throws {
+        try await CloudAndMachines.run { setup in
+            let folder = setup.cloud.folder
+            let settings = folder + "/objects"
+            try "endpoint = http://127.0.0.1:1\naccess_key = a\nsecret_key = hidden\n".write(
+                toFile: settings, atomically: true, encoding: .utf8)
+            for (place, file, hint) in [
+                ("s3://No_Bucket", settings, "not s3://bucket/prefix"), ("ftp://host/x", nil, "a folder or s3://"),
+                ("s3://bucket", nil, "access key is missing"), (folder + "/b", settings, "go with a backup at s3://"),
+                ("s3://bucket", folder + "/none", "there is no file"),
+            ] as [(String, String?, String)] {
+                let outcome = try await run(
+                    setup, ["backup", "list", place] + (file.map { ["--bucket-file", $0] } ?? []))
+                #expect(outcome.status != 0 && outcome.remarks.contains(hint), "\(place): \(outcome.remarks)")
+                #expect(!outcome.remarks.contains("hidden"))
+            }
+            let without = try await setup.runAsOperator("serve", "--backup-bucket-file", settings)
+            #expect(without.status != 0 && without.remarks.contains("needs --backup"), "\(without.remarks)")
+        }
+    }
+
+    @Test(.enabled(if: ObjectServer.missing == nil, "OpenStack Swift is not installed"))
+    func `a cloud is backed up to a bucket and restored from it`() async throws {
+        let objects = try await ObjectServer.shared()
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            _ = try await setup.signedInMachine("ada")
+            let settings = cloud.folder + "/objects"
+            func write(key: String) throws {
+                try "endpoint = \(objects.endpoint)\naccess_key = \(ObjectServer.accessKey)\nsecret_key = \(key)\n"
+                    .write(
+                        toFile: settings, atomically: true, encoding: .utf8)
+            }
+            try write(key: ObjectServer.secretKey)
+            let place = "s3://\(ObjectServer.bucket)/\(UUID().uuidString)"
+            let taken = try await setup.runAsOperator("backup", place, "--bucket-file", settings)
+            #expect(taken.status == 0, "\(taken.remarks)")
+            let verified = try await run(setup, "backup", "verify", place, "--bucket-file", settings)
+            #expect(verified.status == 0 && verified.remarks.contains("no problems"), "\(verified.remarks)")
+            let pruned = try await run(setup, "backup", "prune", place, "--keep", "1", "--bucket-file", settings)
+            #expect(pruned.status == 0, "\(pruned.remarks)")
+            let new = cloud.folder + "/new"
+            let restored = try await run(setup, "restore", place, "--data", new, "--bucket-file", settings)
+            #expect(restored.status == 0, "\(restored.remarks)")
+            let checked = try await run(setup, "check", "--data", new)
+            #expect(checked.status == 0, "\(checked.output)\(checked.remarks)")
+            let missing = try await setup.runAsOperator("backup", "s3://missing/x", "--bucket-file", settings)
+            #expect(missing.status != 0 && missing.remarks.contains("create the bucket"), "\(missing.remarks)")
+            try write(key: "another")
+            let refused = try await run(setup, "backup", "list", place, "--bucket-file", settings)
+            #expect(refused.status != 0 && refused.remarks.contains("check the secret key"), "\(refused.remarks)")
+            #expect(!refused.remarks.contains("another"))
         }
     }
 

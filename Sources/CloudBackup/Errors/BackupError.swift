@@ -4,7 +4,7 @@ import Foundation
 package struct BackupError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of failure; a code exists only if a caller would act on it differently.
     package enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The folder holds something else.
+        /// The place holds something else.
         case notABackup
         /// A later version of Welkin wrote the backup.
         case newerFormat
@@ -79,7 +79,7 @@ extension BackupError {
 
     static func notABackup(_ path: String) -> Self {
         Self(
-            .notABackup, reason: "the folder is not a backup of Welkin", remedy: "name a backup, or an empty folder",
+            .notABackup, reason: "the place is not a backup of Welkin", remedy: "name a backup, or an empty place",
             details: ["path": path])
     }
 
@@ -104,7 +104,7 @@ extension BackupError {
     static func notSealed(_ path: String) -> Self {
         Self(
             .notSealed, reason: "the backup was begun without a passphrase and is not sealed",
-            remedy: "leave --passphrase-file out, or begin a sealed backup in another folder", details: ["path": path])
+            remedy: "leave --passphrase-file out, or begin a sealed backup at another place", details: ["path": path])
     }
 
     static func noSuchMoment(_ name: String, path: String) -> Self {
@@ -120,9 +120,11 @@ extension BackupError {
             details: ["part": part, "problem": problem])
     }
 
-    static func busy(_ path: String) -> Self {
+    /// The error of a backup that another process changes.
+    package static func busy(_ path: String) -> Self {
         Self(
-            .busy, reason: "another process works on the backup", remedy: "wait until it has finished",
+            .busy, reason: "another process works on the backup",
+            remedy: "wait until it has finished; in a bucket its lease ends ten minutes after it died",
             details: ["path": path])
     }
 

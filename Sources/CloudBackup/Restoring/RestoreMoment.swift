@@ -5,10 +5,10 @@ import Foundation
 /// Everything is written beside the folder first, verified and durable, and then takes the folder's place as a whole: a restoration that was cut
 /// off leaves the folder empty.
 package struct RestoreMoment {
-    private let backup: BackupFolder
+    private let backup: Backup
 
     /// Creates the operation on a backup.
-    package init(_ backup: BackupFolder) { self.backup = backup }
+    package init(_ backup: Backup) { self.backup = backup }
 
     /// Restores a moment.
     ///
@@ -74,8 +74,7 @@ package struct RestoreMoment {
         defer { close(descriptor) }
         var length: Int64 = 0
         do {
-            for id in try backup.ids(of: content) {
-                let bytes = try backup.get(id)
+            try backup.forEach(try backup.ids(of: content)) { (bytes) throws(BackupError) in
                 try BackupDisk.write(bytes, to: descriptor, path: path)
                 length += Int64(bytes.count)
             }

@@ -1,6 +1,6 @@
 /// Reads everything that a moment needs, and names what cannot be restored.
 package struct VerifyMoment {
-    private let backup: BackupFolder
+    private let backup: Backup
 
     /// Something that cannot be restored.
     package struct Finding: Hashable, Sendable {
@@ -11,7 +11,7 @@ package struct VerifyMoment {
     }
 
     /// Creates the operation on a backup.
-    package init(_ backup: BackupFolder) { self.backup = backup }
+    package init(_ backup: Backup) { self.backup = backup }
 
     /// Verifies a moment.
     ///
@@ -26,10 +26,9 @@ package struct VerifyMoment {
         var verified: Set<ChunkID> = []
         func verify(_ content: BackupContent, _ part: String) throws {
             do {
-                for id in try backup.ids(of: content) where !verified.contains(id) {
-                    _ = try backup.get(id)
-                    verified.insert(id)
-                }
+                let ids = try backup.ids(of: content).filter { !verified.contains($0) }
+                try backup.forEach(ids) { _ in }
+                verified.formUnion(ids)
             } catch {
                 guard error.code == .damaged else { throw error }
                 let problem = [error.details["part"], error.details["problem"]].compactMap { $0 }

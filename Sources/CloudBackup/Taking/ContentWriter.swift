@@ -1,10 +1,10 @@
 /// Cuts bytes into chunks and puts them into a backup.
 struct ContentWriter {
-    let folder: BackupFolder
+    let backup: Backup
     /// What was written so far.
     private(set) var counts = BackupManifest.Counts()
 
-    init(_ folder: BackupFolder) { self.folder = folder }
+    init(_ backup: Backup) { self.backup = backup }
 
     /// Bytes of a chunk of the store: eight pages, so that a change of one page adds little.
     static let storeChunkBytes = 65_536
@@ -51,7 +51,7 @@ struct ContentWriter {
     mutating func note(store length: Int64) { counts.storeBytes = length }
 
     private mutating func put(_ bytes: [UInt8]) throws -> ChunkID {
-        let (id, written) = try folder.put(bytes)
+        let (id, written) = try backup.put(bytes)
         if written > 0 {
             counts.chunksAdded += 1
             counts.bytesAdded += Int64(written)

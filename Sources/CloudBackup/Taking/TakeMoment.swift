@@ -6,7 +6,7 @@ import Foundation
 /// them afterwards finds them all. The manifest is written last: a moment that was cut off does not exist, and the next one removes
 /// what it left.
 package struct TakeMoment {
-    private let backup: BackupFolder
+    private let backup: Backup
     private let now: () -> Int64
     private let isCancelled: () -> Bool
 
@@ -16,7 +16,7 @@ package struct TakeMoment {
     ///   - now: Returns milliseconds since 1970.
     ///   - isCancelled: Asked between files and chunks; the moment is left unfinished once it returns true.
     package init(
-        _ backup: BackupFolder, now: @escaping () -> Int64, isCancelled: @escaping () -> Bool = { false }
+        _ backup: Backup, now: @escaping () -> Int64, isCancelled: @escaping () -> Bool = { false }
     ) {
         self.backup = backup
         self.now = now
@@ -34,18 +34,20 @@ package struct TakeMoment {
     package func run(
         _ image: some StoreImage, _ source: BackupSource, at start: Int64, program: String
     ) throws -> BackupManifest {
-        if backup.isUnfinished { _ = try PruneMoments(backup).removeUnusedChunks() }
+        if try backup.isUnfinished() { _ = try PruneMoments(backup).removeUnusedChunks() }
         let names = try backup.momentNames()
         var time = start
         while names.contains(BackupManifest.name(of: time)) { time += 1 }
         try backup.beginChange()
+        let earlier = names.last.flatMap { try? backup.manifest($0) }
+        try backup.learnChunks(of: earlier)
         var writer = ContentWriter(backup)
         let store = try writer.add(length: image.byteCount, chunkBytes: ContentWriter.storeChunkBytes) {
             try checkCancellation()
             return try image.bytes(at: $0, count: $1)
         }
         writer.note(store: image.byteCount)
-        let folders = try addImmutableFiles(source, to: &writer)
+        let folders = try addImmutableFiles(source, since: earlier, to: &writer)
         var files: [BackupFile] = []
         for name in source.files {
             guard let bytes = try BackupDisk.read(source.folder + "/" + name) else { continue }
@@ -67,10 +69,9 @@ package struct TakeMoment {
 
     /// Adds the files of each folder; those that the newest moment has are not read again.
     private func addImmutableFiles(
-        _ source: BackupSource, to writer: inout ContentWriter
+        _ source: BackupSource, since earlier: BackupManifest?, to writer: inout ContentWriter
     ) throws -> [String: BackupContent] {
         let root = source.folder + "/" + source.immutableFiles
-        let earlier = try backup.momentNames().last.flatMap { try? backup.manifest($0) }
         var folders: [String: BackupContent] = [:]
         for folder in try BackupDisk.names(in: root) ?? [] {
             try checkCancellation()
@@ -90,7 +91,7 @@ package struct TakeMoment {
                 }
                 writer.note(asset: length)
             }
-            folders[folder] = try writer.add(try BackupFolder.listing(files))
+            folders[folder] = try writer.add(try Backup.listing(files))
         }
         return folders
     }
@@ -111,7 +112,7 @@ package struct TakeMoment {
     }
 }
 
-extension BackupFolder {
+extension Backup {
     /// Returns the bytes of a list of files.
     static func listing(_ files: [BackupFile]) throws -> [UInt8] {
         let encoder = JSONEncoder()
@@ -121,7 +122,8 @@ extension BackupFolder {
 
     /// Returns the files of a list.
     func files(_ listing: BackupContent) throws(BackupError) -> [BackupFile] {
-        guard let files = try? JSONDecoder().decode([BackupFile].self, from: Data(try bytes(of: listing))) else {
+        let bytes = try bytes(of: listing)
+        guard let files = try? JSONDecoder().decode([BackupFile].self, from: Data(bytes)) else {
             throw .damaged("a list of files", "its form is not known")
         }
         return files

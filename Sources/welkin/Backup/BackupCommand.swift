@@ -7,8 +7,9 @@ struct BackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup", abstract: "Back up a cloud, also while it runs.",
         discussion: """
-            `welkin backup DIR` adds one moment of the data folder to a backup: records, files, the secret and all keys. What the backup \
-            has already is not written again. A moment is whole or not there. Restore one with `welkin restore`.
+            `welkin backup PLACE` adds one moment of the data folder to a backup: records, files, the secret and all keys. What the backup \
+            has already is not written again. A moment is whole or not there. Restore one with `welkin restore`. The place is a folder, or \
+            s3://bucket/prefix of an object store.
             """,
         subcommands: [
             TakeBackupCommand.self, ListBackupCommand.self, VerifyBackupCommand.self, PruneBackupCommand.self,
@@ -17,8 +18,10 @@ struct BackupCommand: AsyncParsableCommand {
 
 /// The options for the passphrase of a backup.
 struct BackupOptions: ParsableArguments {
-    @Argument(help: "The folder of the backup.")
+    @Argument(help: "The place of the backup: a folder, or s3://bucket/prefix.")
     var backup: String
+    @Option(help: ArgumentHelp(BackupLocation.bucketFileHelp, valueName: "file"))
+    var bucketFile: String?
     @Option(
         help: ArgumentHelp(
             "Take the passphrase of the backup from the first line of a file; - is standard input.",
@@ -33,7 +36,7 @@ struct BackupOptions: ParsableArguments {
         }
     }
 
-    var path: String { URL(fileURLWithPath: backup).path }
+    func location() throws -> BackupLocation { try BackupLocation(backup, bucketFile: bucketFile) }
 
     func passphrase() throws -> String? {
         try passphraseFile.map { file in
@@ -43,8 +46,8 @@ struct BackupOptions: ParsableArguments {
         }
     }
 
-    func open() throws -> BackupFolder { try BackupFolder.open(path, passphrase: passphrase()) }
-    func begin() throws -> BackupFolder { try BackupFolder.begin(path, passphrase: passphrase(), cost: scryptCost) }
+    func open() throws -> Backup { try Backup.open(location().place(), passphrase: passphrase()) }
+    func begin() throws -> Backup { try Backup.begin(location().place(), passphrase: passphrase(), cost: scryptCost) }
 }
 
 /// Adds a moment to a backup.
@@ -57,6 +60,9 @@ struct TakeBackupCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Keep this many moments, and remove older ones.", valueName: "count"))
     var keep: Int?
 
+    @Flag(help: "Write also what the backup has already, for one that has lost something.")
+    var all = false
+
     func validate() throws {
         if let keep, keep < 1 { throw ValidationError("--keep is at least 1.") }
     }
@@ -66,6 +72,7 @@ struct TakeBackupCommand: AsyncParsableCommand {
         let keep = keep
         try folder.requireStoreInFolder(for: "welkin backup")
         let backup = try options.begin()
+        backup.putsEverything = all
         let (manifest, pruned) = try await DataFolder.with(folder) { folder in
             let moments = CloudMoments(folder: folder.path)
             let manifest = try moments.take(into: backup)
@@ -172,7 +179,7 @@ struct VerifyBackupCommand: AsyncParsableCommand {
     }
 }
 
-extension BackupFolder {
+extension Backup {
     /// Returns the name of a moment.
     ///
     /// - Parameter text: The name or its beginning; nil for the newest.
@@ -181,14 +188,14 @@ extension BackupFolder {
         let names = try momentNames()
         guard let text else {
             guard let newest = names.last else {
-                throw CommandFailure("the backup \(path) has no moment yet; take one with: welkin backup \(path)")
+                throw CommandFailure("the backup \(address) has no moment yet; take one with: welkin backup \(address)")
             }
             return newest
         }
         let found = names.filter { $0.hasPrefix(text) }
         guard let name = found.first, found.count == 1 else {
             let reason = found.isEmpty ? "no moment begins with" : "several moments begin with"
-            throw CommandFailure("\(reason) \(text.onOneLine); see: welkin backup list \(path)")
+            throw CommandFailure("\(reason) \(text.onOneLine); see: welkin backup list \(address)")
         }
         return name
     }

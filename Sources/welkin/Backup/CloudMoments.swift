@@ -23,9 +23,9 @@ struct CloudMoments {
     ///
     /// - Throws: `BackupError`, `StoreError`, `CancellationError`.
     func take(
-        into backup: BackupFolder, isCancelled: @escaping () -> Bool = { false }
+        into backup: Backup, isCancelled: @escaping () -> Bool = { false }
     ) throws -> BackupManifest {
-        try check(backup: backup.path)
+        try check(backup: backup.place)
         guard let hold = FileHold(folder + "/" + Self.assets) else {
             throw BackupError(
                 .busy, reason: "another backup of this cloud is under way", remedy: "wait until it has finished",
@@ -42,7 +42,7 @@ struct CloudMoments {
     }
 
     /// Refuses a backup inside the data folder, which would be lost with it, and the reverse.
-    func check(backup path: String) throws { try Self.check(path, isApartFrom: folder) }
+    func check(backup place: any BackupPlace) throws { try Self.check(place, isApartFrom: folder) }
 
     /// Runs `work` on a thread of its own, which may wait for the disk.
     static func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
@@ -52,8 +52,8 @@ struct CloudMoments {
     }
 
     /// Restores a moment into an empty folder, as a store with a new epoch.
-    static func restore(_ manifest: BackupManifest, from backup: BackupFolder, to folder: String) async throws {
-        try check(backup.path, isApartFrom: folder)
+    static func restore(_ manifest: BackupManifest, from backup: Backup, to folder: String) async throws {
+        try check(backup.place, isApartFrom: folder)
         umask(0o077)
         try await RestoreMoment(backup).run(
             manifest, to: folder, storeName: storeName, immutableFiles: immutableFiles
@@ -84,8 +84,9 @@ struct CloudMoments {
         }.sorted()
     }
 
-    private static func check(_ backup: String, isApartFrom folder: String) throws {
-        let backup = resolved(backup) + "/"
+    private static func check(_ place: any BackupPlace, isApartFrom folder: String) throws {
+        guard let place = place as? FolderPlace else { return }
+        let backup = resolved(place.address) + "/"
         let folder = resolved(folder) + "/"
         guard !backup.hasPrefix(folder), !folder.hasPrefix(backup) else {
             throw BackupError(

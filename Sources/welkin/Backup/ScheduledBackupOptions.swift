@@ -8,9 +8,11 @@ import Foundation
 struct ScheduledBackupOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
-            "Back up to this folder, at the start if one is due and then at intervals; best on another disk.",
-            valueName: "dir"))
+            "Back up to this place, a folder on another disk or s3://bucket/prefix, at the start if a backup is due and then at intervals.",
+            valueName: "place"))
     var backup: String?
+    @Option(help: ArgumentHelp(BackupLocation.bucketFileHelp, valueName: "file"))
+    var backupBucketFile: String?
     @Option(help: ArgumentHelp("The time between two backups, such as 30m, 1h or 1d.", valueName: "time"))
     var backupEvery: BackupInterval = BackupInterval(seconds: 3600)
     @Option(help: ArgumentHelp("Keep this many moments, and remove older ones.", valueName: "count"))
@@ -25,23 +27,26 @@ struct ScheduledBackupOptions: ParsableArguments {
         guard backup != nil || backupPassphraseFile == nil else {
             throw ValidationError("--backup-passphrase-file needs --backup.")
         }
+        guard backup != nil || backupBucketFile == nil else {
+            throw ValidationError("--backup-bucket-file needs --backup.")
+        }
     }
 
     /// Returns the schedule; nil if there is none.
     ///
-    /// - Throws: `BackupError` for a folder that cannot take backups: a cloud without the backups that it is to have does not start.
+    /// - Throws: `BackupError` for a place that cannot take backups: a cloud without the backups that it is to have does not start.
     func schedule(
         of moments: CloudMoments, log: LogBuffer?, now: @escaping @Sendable () -> Int64
     ) throws -> BackupSchedule? {
         guard let backup else { return nil }
         let passphrase = try backupPassphraseFile.map { try Secret.read(from: $0, asking: "Passphrase") }
         if passphrase?.isEmpty == true { throw ValidationError("The passphrase is empty.") }
-        let path = URL(fileURLWithPath: backup).path
-        try moments.check(backup: path)
-        let folder = try BackupFolder.begin(path, passphrase: passphrase)
-        let last = try folder.momentNames().last.flatMap { try? folder.manifest($0).time }
+        let place = try BackupLocation(backup, bucketFile: backupBucketFile).place()
+        try moments.check(backup: place)
+        let opened = try Backup.begin(place, passphrase: passphrase)
+        let last = try opened.momentNames().last.flatMap { try? opened.manifest($0).time }
         return BackupSchedule(
-            moments: moments, path: path, passphrase: passphrase, keep: backupKeep, log: log, now: now,
+            moments: moments, place: place, passphrase: passphrase, keep: backupKeep, log: log, now: now,
             monitor: BackupMonitor(BackupStatus(interval: backupEvery.seconds, start: now(), lastTime: last)))
     }
 }
@@ -75,8 +80,8 @@ struct BackupInterval: Hashable, Sendable, ExpressibleByArgument, CustomStringCo
 /// When a cloud backs itself up, and to where.
 struct BackupSchedule: Sendable {
     var moments: CloudMoments
-    /// The folder of the backup.
-    var path: String
+    /// The place of the backup.
+    var place: any BackupPlace
     var passphrase: String?
     /// The moments to keep.
     var keep: Int
