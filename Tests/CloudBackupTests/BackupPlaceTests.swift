@@ -213,17 +213,17 @@ import Testing
         }
         let first: String
         do {
-            let backup = try Backup.begin(place(), passphrase: "right", cost: 1024)
+            let backup = try Backup.begin(place(), BackupAccess(passphrase: "right", cost: 1024))
             first = try cloud.take(backup)
             try cloud.change(1)
             try cloud.take(backup)
-            #expect { _ = try Backup.begin(place(), passphrase: "right") } throws: {
+            #expect { _ = try Backup.begin(place(), BackupAccess(passphrase: "right")) } throws: {
                 ($0 as? BackupError)?.code == .busy
             }
             let outcome = try PruneMoments(backup).run(keeping: 1)
             #expect(outcome.moments == [first])
         }
-        let backup = try Backup.open(place(), passphrase: "right")
+        let backup = try Backup.open(place(), BackupAccess(passphrase: "right"))
         let name = try #require(try backup.momentNames().last)
         #expect(
             try VerifyMoment(backup).run(name, storeName: "store", immutableFiles: "assets/files") == [])
@@ -233,8 +233,8 @@ import Testing
         #expect(cloud.folder.bytes(of: "restored/store") == cloud.image.content)
         #expect(cloud.folder.bytes(of: "restored/assets/files/0b/bb0b")?.count == 1_100_000)
         for (attempt, hint) in [
-            ({ _ = try Backup.open(place(key: "other"), passphrase: "right") }, "secret key"),
-            ({ _ = try Backup.begin(place("missing"), passphrase: "right") }, "bucket"),
+            ({ _ = try Backup.open(place(key: "other"), BackupAccess(passphrase: "right")) }, "secret key"),
+            ({ _ = try Backup.begin(place("missing"), BackupAccess(passphrase: "right")) }, "bucket"),
         ] {
             #expect { try attempt() } throws: { "\($0)".contains(hint) }
         }

@@ -28,7 +28,7 @@ import Testing
         func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0 ... .max, using: &chance) } }
 
         func open(_ passphrase: String? = nil) throws -> Backup {
-            try Backup.begin(place.place(), passphrase: passphrase, cost: 1024)
+            try Backup.begin(place.place(), BackupAccess(passphrase: passphrase, cost: 1024))
         }
 
         @discardableResult
@@ -43,7 +43,7 @@ import Testing
         }
 
         func restore(_ name: String, passphrase: String? = nil, to target: String = "restored") async throws {
-            let backup = try Backup.open(place.place(), passphrase: passphrase)
+            let backup = try Backup.open(place.place(), BackupAccess(passphrase: passphrase))
             try await RestoreMoment(backup).run(
                 try backup.manifest(name), to: folder.path + "/" + target, storeName: "store",
                 immutableFiles: "assets/files", finish: { _ in })

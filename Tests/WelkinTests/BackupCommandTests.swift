@@ -146,6 +146,42 @@ import Testing
         }
     }
 
+    @Test func `a machine backs up what only the holder of the private key reads`() async throws {
+        try await CloudAndMachines.run { setup in
+            let folder = setup.cloud.folder
+            let (key, backup) = (folder + "/key", folder + "/backup")
+            let made = try await run(setup, "backup", "key", "new", key)
+            #expect(made.status == 0, "\(made.remarks)")
+            let recipient = made.output.trimmingCharacters(in: .whitespacesAndNewlines)
+            let again = try await run(setup, "backup", "key", "new", key)
+            #expect(again.status != 0, "the key is not written over")
+            let bad = try await setup.runAsOperator("backup", backup, "--recipient", recipient + "x")
+            #expect(bad.status != 0 && bad.remarks.contains("not the recipient of a backup"), "\(bad.remarks)")
+            let taken = try await setup.runAsOperator("backup", backup, "--recipient", recipient)
+            #expect(taken.status == 0, "\(taken.remarks)")
+            let second = try await setup.runAsOperator("backup", backup)
+            #expect(second.status == 0, "\(second.remarks)")
+            let listed = try await run(setup, "backup", "list", backup, "--data", setup.cloud.data, "--json")
+            let rows: [Row] = try listed.decoded()
+            #expect(rows.count == 2)
+            let blind = try await run(setup, "backup", "verify", backup)
+            #expect(blind.status != 0 && blind.remarks.contains("--key-file"), "\(blind.remarks)")
+            let verified = try await run(setup, "backup", "verify", backup, "all", "--key-file", key)
+            #expect(verified.status == 0, "\(verified.output)\(verified.remarks)")
+            let pruned = try await run(
+                setup, "backup", "prune", backup, "--keep", "1", "--data", setup.cloud.data)
+            #expect(pruned.status == 0, "\(pruned.remarks)")
+            let restored = try await run(
+                setup, "restore", backup, "--data", folder + "/new", "--key-file", key)
+            #expect(restored.status == 0, "\(restored.remarks)")
+            let checked = try await run(setup, "check", "--data", folder + "/new")
+            #expect(checked.status == 0, "\(checked.output)\(checked.remarks)")
+            let both = try await setup.runAsOperator(
+                "serve", "--backup", backup, "--backup-recipient", recipient, "--backup-passphrase-file", key)
+            #expect(both.status != 0 && both.remarks.contains("exclude each other"), "\(both.remarks)")
+        }
+    }
+
     @Test func `a bucket that cannot be used is refused with the reason`() async throws {
         try await CloudAndMachines.run { setup in
             let folder = setup.cloud.folder

@@ -46,12 +46,11 @@ package final class Backup {
     /// Opens a backup to change it, and begins one at an empty or new place.
     ///
     /// - Parameters:
-    ///   - passphrase: Seals a new backup, and opens a sealed one.
-    ///   - cost: N of scrypt for a new backup; nil for the usual one.
-    /// - Throws: `notABackup`, `newerFormat`, `passphraseMissing`, `passphraseWrong`, `notSealed`, `busy`, and the errors of the place.
-    package static func begin(
-        _ place: any BackupPlace, passphrase: String? = nil, cost: Int? = nil
-    ) throws -> Backup {
+    ///   - place: The place.
+    ///   - access: Seals a new backup, and opens one that is sealed.
+    /// - Throws: `notABackup`, `newerFormat`, `passphraseMissing`, `passphraseWrong`, `notSealed`, `keyMissing`, `keyWrong`, `recipientUnusable`, `busy`, and
+    ///   the errors of the place.
+    package static func begin(_ place: any BackupPlace, _ access: BackupAccess = BackupAccess()) throws -> Backup {
         if try place.length(of: headerName) == nil {
             // A first attempt may have left its lock.
             let isFree = try place.prepare().allSatisfy { $0 == FolderPlace.lockName || $0.hasPrefix(headerName) }
@@ -60,17 +59,11 @@ package final class Backup {
         try place.lock()
         do {
             if try place.length(of: headerName) == nil {
-                var header = BackupHeader()
-                if let passphrase {
-                    header.seal = try BackupKey.create(
-                        passphrase: passphrase, cost: cost ?? BackupKey.usualCost
-                    ).1
-                }
                 let encoder = JSONEncoder()
                 encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-                try place.put(headerName, Array(try encoder.encode(header)) + [10])
+                try place.put(headerName, Array(try encoder.encode(newHeader(access))) + [10])
             }
-            return Backup(place, key: try key(place, passphrase: passphrase), isLocked: true)
+            return Backup(place, key: try key(place, access), isLocked: true)
         } catch {
             place.unlock()
             throw error
@@ -78,43 +71,93 @@ package final class Backup {
     }
 
     /// Opens a backup in a folder to change it, and begins one in an empty or new folder.
-    package static func begin(_ path: String, passphrase: String? = nil, cost: Int? = nil) throws -> Backup {
-        try begin(FolderPlace(path), passphrase: passphrase, cost: cost)
+    package static func begin(_ path: String, _ access: BackupAccess = BackupAccess()) throws -> Backup {
+        try begin(FolderPlace(path), access)
+    }
+
+    private static func newHeader(_ access: BackupAccess) throws -> BackupHeader {
+        var header = BackupHeader()
+        if let recipient = access.recipient {
+            guard let folder = access.writingKeys else { throw BackupError.keyMissing("", "begun") }
+            let writing = WritingKey(for: recipient)
+            let seal = try writing.sealed()
+            // Before the header: nobody else could open a backup without moments either.
+            try writing.keep(seal, in: folder)
+            header.format = BackupHeader.recipientFormat
+            header.recipient = seal
+        } else if let passphrase = access.passphrase {
+            header.seal = try BackupKey.create(passphrase: passphrase, cost: access.cost ?? BackupKey.usualCost).1
+        }
+        return header
     }
 
     /// Opens a backup to read it.
     ///
-    /// - Throws: `notABackup`, `newerFormat`, `passphraseMissing`, `passphraseWrong`, `notSealed`, and the errors of the place.
-    package static func open(_ place: any BackupPlace, passphrase: String? = nil) throws -> Backup {
-        Backup(place, key: try key(place, passphrase: passphrase), isLocked: false)
+    /// - Throws: As `begin`, but `busy`.
+    package static func open(_ place: any BackupPlace, _ access: BackupAccess = BackupAccess()) throws -> Backup {
+        Backup(place, key: try key(place, access), isLocked: false)
     }
 
     /// Opens a backup in a folder to read it.
-    package static func open(_ path: String, passphrase: String? = nil) throws -> Backup {
-        try open(FolderPlace(path), passphrase: passphrase)
+    package static func open(_ path: String, _ access: BackupAccess = BackupAccess()) throws -> Backup {
+        try open(FolderPlace(path), access)
     }
 
-    private static func key(_ place: any BackupPlace, passphrase: String?) throws(BackupError) -> BackupKey? {
+    private static func key(_ place: any BackupPlace, _ access: BackupAccess) throws -> BackupKey? {
         let path = place.address
-        guard let bytes = try place.read(headerName) else { throw .notABackup(path) }
+        guard let bytes = try place.read(headerName) else { throw BackupError.notABackup(path) }
         guard let format = try? JSONDecoder().decode(FormatNumber.self, from: Data(bytes)) else {
-            throw .notABackup(path)
+            throw BackupError.notABackup(path)
         }
-        guard format.format <= BackupHeader.formatMax else { throw .newerFormat(format.format, path: path) }
+        guard format.format <= BackupHeader.formatMax else {
+            throw BackupError.newerFormat(format.format, path: path)
+        }
         guard let header = try? JSONDecoder().decode(BackupHeader.self, from: Data(bytes)) else {
-            throw .notABackup(path)
+            throw BackupError.notABackup(path)
         }
-        switch (header.seal, passphrase) {
+        if let seal = header.recipient { return try key(seal, access, path) }
+        if access.recipient != nil { throw BackupError.otherRecipient(path) }
+        if access.privateKey != nil { throw BackupError.notSealed(path) }
+        switch (header.seal, access.passphrase) {
         case (nil, nil): return nil
-        case (nil, _?): throw .notSealed(path)
-        case (_?, nil): throw .passphraseMissing(path)
+        case (nil, _?): throw BackupError.notSealed(path)
+        case (_?, nil): throw BackupError.passphraseMissing(path)
         case (let seal?, let passphrase?):
             guard let key = try BackupKey.open(seal, passphrase: passphrase, path: path) else {
-                throw .passphraseWrong(path)
+                throw BackupError.passphraseWrong(path)
             }
             return key
         }
     }
+
+    /// Opens a backup that is sealed to a recipient: with its private key, or to add moments with the writing key of this machine.
+    private static func key(
+        _ seal: BackupHeader.RecipientSeal, _ access: BackupAccess, _ path: String
+    ) throws -> BackupKey {
+        guard seal.kind == BackupHeader.RecipientSeal.hpke else {
+            throw BackupError.newerFormat(BackupHeader.formatMax + 1, path: path)
+        }
+        if access.passphrase != nil { throw BackupError.notSealed(path) }
+        if let recipient = access.recipient, recipient.description != seal.recipient {
+            throw BackupError.otherRecipient(path)
+        }
+        if let privateKey = access.privateKey {
+            let writing = try WritingKey(seal, opening: privateKey, path: path)
+            if let folder = access.writingKeys { try writing.keep(seal, in: folder) }
+            return BackupKey(writing, opening: privateKey)
+        }
+        guard let folder = access.writingKeys else { throw BackupError.keyMissing(path, "read") }
+        guard let writing = try WritingKey(seal, in: folder) else { throw BackupError.noWritingKey(path) }
+        return BackupKey(writing, opening: nil)
+    }
+
+    /// Throws if contents of the backup cannot be opened.
+    func requireContents(_ action: String) throws(BackupError) {
+        guard key?.opensContents ?? true else { throw .keyMissing(address, action) }
+    }
+
+    /// Forgets the key of the contents that were put: none of them can be opened here any more.
+    func forgetContentKey() { key?.forgetContentKey() }
 
     private struct FormatNumber: Decodable { var format: Int }
 
@@ -126,14 +169,11 @@ package final class Backup {
     }
 
     /// Returns the name of a chunk.
-    func id(of bytes: [UInt8]) -> ChunkID {
-        let digest = key.map { $0.id(of: bytes) } ?? Array(SHA256.hash(data: bytes))
+    func id(of bytes: [UInt8], _ kind: ChunkKind) -> ChunkID {
+        let digest = key.map { $0.id(of: bytes, kind) } ?? Array(SHA256.hash(data: bytes))
         // Both digests have 32 bytes.
         return ChunkID(digest)!
     }
-
-    /// Bytes that sealing adds: nonce and tag.
-    private var sealBytes: Int { isSealed ? 28 : 0 }
 
     /// Reads what the newest moment names, where asking for each chunk would take long.
     func learnChunks(of manifest: BackupManifest?) throws {
@@ -147,12 +187,14 @@ package final class Backup {
     /// Puts a chunk, unless it is there; durable when a manifest is.
     ///
     /// - Returns: Its name, and the bytes that were written; 0 if it was there.
-    func put(_ bytes: [UInt8]) throws -> (id: ChunkID, written: Int) {
+    func put(_ bytes: [UInt8], _ kind: ChunkKind) throws -> (id: ChunkID, written: Int) {
         try place.keepLock(isSure: false)
-        let id = id(of: bytes)
+        let id = id(of: bytes, kind)
         let isKnown = known?.contains(id) ?? false
-        if try isKnown || !putsEverything && holds(id, stored: Int64(bytes.count + sealBytes)) { return (id, 0) }
-        let stored = try key?.seal(chunk: bytes, id) ?? bytes
+        if try isKnown || !putsEverything && holds(id, stored: Int64(bytes.count + (key?.sealBytes(kind) ?? 0))) {
+            return (id, 0)
+        }
+        let stored = try key?.seal(chunk: bytes, id, kind) ?? bytes
         try place.putLater(Self.name(of: id), stored)
         known?.insert(id)
         return (id, stored.count)
@@ -174,37 +216,39 @@ package final class Backup {
     /// Returns a chunk whose content has its digest.
     ///
     /// - Throws: `damaged`, and the errors of the place.
-    func get(_ id: ChunkID) throws(BackupError) -> [UInt8] { try get([id])[0] }
+    func get(_ id: ChunkID, _ kind: ChunkKind) throws(BackupError) -> [UInt8] { try get([id], kind)[0] }
 
     /// Returns some chunks, each of whose content has its digest.
     ///
     /// - Throws: `damaged`, and the errors of the place.
-    func get(_ ids: [ChunkID]) throws(BackupError) -> [[UInt8]] {
+    func get(_ ids: [ChunkID], _ kind: ChunkKind) throws(BackupError) -> [[UInt8]] {
         if isLocked { try place.keepLock(isSure: false) }
         let stored = try place.read(ids.map(Self.name))
         var chunks: [[UInt8]] = []
-        for (id, stored) in zip(ids, stored) { chunks.append(try opened(stored, id)) }
+        for (id, stored) in zip(ids, stored) { chunks.append(try opened(stored, id, kind)) }
         return chunks
     }
 
-    private func opened(_ stored: [UInt8]?, _ id: ChunkID) throws(BackupError) -> [UInt8] {
+    private func opened(_ stored: [UInt8]?, _ id: ChunkID, _ kind: ChunkKind) throws(BackupError) -> [UInt8] {
         let part = "chunk " + id.name
         guard let stored else { throw .damaged(part, "it is missing") }
         let bytes: [UInt8]
         if let key {
-            guard let opened = key.open(chunk: stored, id) else { throw .damaged(part, "its seal does not hold") }
+            guard let opened = key.open(chunk: stored, id, kind) else { throw .damaged(part, "its seal does not hold") }
             bytes = opened
         } else {
             bytes = stored
         }
-        guard self.id(of: bytes) == id else { throw .damaged(part, "its digest does not hold") }
+        guard self.id(of: bytes, kind) == id else { throw .damaged(part, "its digest does not hold") }
         return bytes
     }
 
     /// Reads chunks, many at a time, and gives them to `body` one by one in order.
     func forEach(_ ids: [ChunkID], _ body: ([UInt8]) throws(BackupError) -> Void) throws(BackupError) {
         for start in stride(from: 0, to: ids.count, by: Self.readsMax) {
-            for bytes in try get(Array(ids[start..<min(start + Self.readsMax, ids.count)])) { try body(bytes) }
+            for bytes in try get(Array(ids[start..<min(start + Self.readsMax, ids.count)]), .content) {
+                try body(bytes)
+            }
         }
     }
 
@@ -214,13 +258,13 @@ package final class Backup {
         let missing = ids.filter { lists[$0] == nil }
         for start in stride(from: 0, to: missing.count, by: Self.readsMax) {
             let part = Array(missing[start..<min(start + Self.readsMax, missing.count)])
-            for (id, bytes) in zip(part, try get(part)) { lists[id] = bytes }
+            for (id, bytes) in zip(part, try get(part, .list)) { lists[id] = bytes }
         }
     }
 
     private func list(_ id: ChunkID) throws(BackupError) -> [UInt8] {
         if let held = lists[id] { return held }
-        return try get(id)
+        return try get(id, .list)
     }
 
     /// Returns the names of the chunks of a content, in order.
@@ -341,7 +385,7 @@ package final class Backup {
             text = opened
         }
         if let format = try? JSONDecoder().decode(FormatNumber.self, from: Data(text)).format,
-            format > BackupHeader.formatMax
+            format > BackupManifest.formatMax
         {
             throw BackupError.newerFormat(format, path: path)
         }

@@ -23,6 +23,7 @@ package struct RestoreMoment {
         _ manifest: BackupManifest, to path: String, storeName: String, immutableFiles: String,
         finish: (String) async throws -> Void
     ) async throws {
+        try backup.requireContents("restored")
         if let names = try BackupDisk.names(in: path), !names.isEmpty { throw BackupError.notEmpty(path) }
         let draft = path + ".restoring"
         // What an attempt left that was cut off.

@@ -21,6 +21,7 @@ package struct VerifyMoment {
     ///   - immutableFiles: The path of the files that never change, for findings.
     /// - Throws: `noSuchMoment`, `damaged` for the manifest itself, and the errors of the disk.
     package func run(_ name: String, storeName: String, immutableFiles: String) throws -> [Finding] {
+        try backup.requireContents("verified")
         let manifest = try backup.manifest(name)
         var findings: [Finding] = []
         var verified: Set<ChunkID> = []

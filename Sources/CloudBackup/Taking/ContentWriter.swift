@@ -18,27 +18,28 @@ struct ContentWriter {
     ///   - chunkBytes: The size of all chunks but the last.
     ///   - read: Returns the bytes from an offset on, as many as asked for.
     mutating func add(
-        length: Int64, chunkBytes: Int, _ read: (_ offset: Int64, _ count: Int) throws -> [UInt8]
+        length: Int64, chunkBytes: Int, kind: ChunkKind = .content,
+        _ read: (_ offset: Int64, _ count: Int) throws -> [UInt8]
     ) throws -> BackupContent {
         var ids: [ChunkID] = []
         for offset in stride(from: 0, to: length, by: chunkBytes) {
             let count = Int(min(Int64(chunkBytes), length - offset))
-            ids.append(try put(try read(offset, count)))
+            ids.append(try put(try read(offset, count), kind))
         }
         var content = BackupContent(bytes: length)
         if ids.count <= BackupContent.directMax {
             content.chunks = ids
         } else {
             content.lists = try stride(from: 0, to: ids.count, by: BackupContent.listMax).map { start in
-                try put(ids[start..<min(start + BackupContent.listMax, ids.count)].flatMap(\.bytes))
+                try put(ids[start..<min(start + BackupContent.listMax, ids.count)].flatMap(\.bytes), .list)
             }
         }
         return content
     }
 
     /// Adds bytes that are in memory.
-    mutating func add(_ bytes: [UInt8]) throws -> BackupContent {
-        try add(length: Int64(bytes.count), chunkBytes: Self.storeChunkBytes) { offset, count in
+    mutating func add(_ bytes: [UInt8], kind: ChunkKind = .content) throws -> BackupContent {
+        try add(length: Int64(bytes.count), chunkBytes: Self.storeChunkBytes, kind: kind) { offset, count in
             Array(bytes[Int(offset)..<Int(offset) + count])
         }
     }
@@ -50,8 +51,8 @@ struct ContentWriter {
 
     mutating func note(store length: Int64) { counts.storeBytes = length }
 
-    private mutating func put(_ bytes: [UInt8]) throws -> ChunkID {
-        let (id, written) = try backup.put(bytes)
+    private mutating func put(_ bytes: [UInt8], _ kind: ChunkKind) throws -> ChunkID {
+        let (id, written) = try backup.put(bytes, kind)
         if written > 0 {
             counts.chunksAdded += 1
             counts.bytesAdded += Int64(written)

@@ -60,6 +60,7 @@ package struct TakeMoment {
             folders: folders, files: files, counts: counts)
         try backup.finish(manifest)
         try backup.endChange()
+        backup.forgetContentKey()
         return manifest
     }
 
@@ -91,7 +92,7 @@ package struct TakeMoment {
                 }
                 writer.note(asset: length)
             }
-            folders[folder] = try writer.add(try Backup.listing(files))
+            folders[folder] = try writer.add(try Backup.listing(files), kind: .list)
         }
         return folders
     }

@@ -13,6 +13,7 @@ struct BackupCommand: AsyncParsableCommand {
             """,
         subcommands: [
             TakeBackupCommand.self, ListBackupCommand.self, VerifyBackupCommand.self, PruneBackupCommand.self,
+            BackupKeyCommand.self,
         ], defaultSubcommand: TakeBackupCommand.self)
 }
 
@@ -27,6 +28,11 @@ struct BackupOptions: ParsableArguments {
             "Take the passphrase of the backup from the first line of a file; - is standard input.",
             valueName: "file"))
     var passphraseFile: String?
+    @Option(
+        help: ArgumentHelp(
+            "The private key of a backup that is sealed to a recipient, as welkin backup key new made it.",
+            valueName: "file"))
+    var keyFile: String?
     @Option(help: ArgumentHelp("N of scrypt for a new backup, a power of two.", visibility: .hidden))
     var scryptCost: Int?
 
@@ -38,7 +44,19 @@ struct BackupOptions: ParsableArguments {
 
     func location() throws -> BackupLocation { try BackupLocation(backup, bucketFile: bucketFile) }
 
-    func passphrase() throws -> String? {
+    /// Returns what opens the backup.
+    ///
+    /// - Parameters:
+    ///   - recipient: The recipient of a new backup.
+    ///   - data: The data folder, which has the writing keys of this machine.
+    func access(recipient: String? = nil, data: String? = nil) throws -> BackupAccess {
+        BackupAccess(
+            passphrase: try passphrase(), cost: scryptCost, recipient: try recipient.map { try BackupRecipient($0) },
+            privateKey: try keyFile.map { try BackupPrivateKey(file: $0) },
+            writingKeys: data.map { CloudMoments.writingKeys(in: $0) })
+    }
+
+    private func passphrase() throws -> String? {
         try passphraseFile.map { file in
             let passphrase = try Secret.read(from: file, asking: "Passphrase")
             guard !passphrase.isEmpty else { throw ValidationError("The passphrase is empty.") }
@@ -46,8 +64,11 @@ struct BackupOptions: ParsableArguments {
         }
     }
 
-    func open() throws -> Backup { try Backup.open(location().place(), passphrase: passphrase()) }
-    func begin() throws -> Backup { try Backup.begin(location().place(), passphrase: passphrase(), cost: scryptCost) }
+    func open(data: String? = nil) throws -> Backup { try Backup.open(location().place(), access(data: data)) }
+
+    func begin(recipient: String? = nil, data: String) throws -> Backup {
+        try Backup.begin(location().place(), access(recipient: recipient, data: data))
+    }
 }
 
 /// Adds a moment to a backup.
@@ -60,6 +81,11 @@ struct TakeBackupCommand: AsyncParsableCommand {
     @Option(help: ArgumentHelp("Keep this many moments, and remove older ones.", valueName: "count"))
     var keep: Int?
 
+    @Option(
+        help: ArgumentHelp(
+            "Seal a new backup to the recipient that welkin backup key new printed: this machine cannot read what it stores.",
+            valueName: "text"))
+    var recipient: String?
     @Flag(help: "Write also what the backup has already, for one that has lost something.")
     var all = false
 
@@ -71,7 +97,7 @@ struct TakeBackupCommand: AsyncParsableCommand {
         let options = options
         let keep = keep
         try folder.requireStoreInFolder(for: "welkin backup")
-        let backup = try options.begin()
+        let backup = try options.begin(recipient: recipient, data: self.folder.data)
         backup.putsEverything = all
         let (manifest, pruned) = try await DataFolder.with(folder) { folder in
             let moments = CloudMoments(folder: folder.path)
@@ -110,6 +136,7 @@ struct ListBackupCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(commandName: "list", abstract: "List the moments of a backup.")
 
     @OptionGroup var options: BackupOptions
+    @OptionGroup var writing: WritingKeyOptions
     @Flag(help: "Print JSON.") var json = false
 
     private struct Row: Encodable {
@@ -124,7 +151,7 @@ struct ListBackupCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let backup = try options.open()
+        let backup = try options.open(data: writing.folder)
         let rows = try backup.momentNames().map { name in
             let manifest = try backup.manifest(name)
             let counts = manifest.counts
@@ -207,6 +234,7 @@ struct PruneBackupCommand: AsyncParsableCommand {
         commandName: "prune", abstract: "Remove old moments, and what no other moment needs.")
 
     @OptionGroup var options: BackupOptions
+    @OptionGroup var writing: WritingKeyOptions
     @Option(help: ArgumentHelp("The number of newest moments to keep.", valueName: "count"))
     var keep: Int
 
@@ -216,7 +244,46 @@ struct PruneBackupCommand: AsyncParsableCommand {
 
     func run() async throws {
         // An existing backup only: pruning begins none.
-        _ = try options.open()
-        Output.remark(try PruneMoments(try options.begin()).run(keeping: keep).sentence)
+        _ = try options.open(data: writing.folder)
+        Output.remark(try PruneMoments(try options.begin(data: writing.folder)).run(keeping: keep).sentence)
+    }
+}
+
+/// The option of commands that need no cloud, but the writing key of a machine that backs one up.
+struct WritingKeyOptions: ParsableArguments {
+    @Option(
+        help: ArgumentHelp(
+            "The data folder whose writing key opens the lists of a backup that is sealed to a recipient. [env: WELKIN_DATA]",
+            valueName: "dir"))
+    var data: String?
+
+    /// The path of the data folder.
+    var folder: String { data ?? ProcessInfo.processInfo.environment["WELKIN_DATA"] ?? "data" }
+}
+
+/// Makes keys for backups that are sealed to a recipient.
+struct BackupKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "key", abstract: "Make the keys of backups that are sealed to a recipient.",
+        subcommands: [NewBackupKeyCommand.self])
+}
+
+/// Makes a pair of keys.
+struct NewBackupKeyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "new", abstract: "Make a pair of keys: the private one in a new file, the recipient printed.",
+        discussion: """
+            Make it on another machine than the one that backs up, and keep the file there: without it a backup that is sealed to the recipient cannot be \
+            verified or restored.
+            """)
+
+    @Argument(help: "The file to make; only its owner can read it.")
+    var file: String
+
+    func run() async throws {
+        let key = BackupPrivateKey()
+        try key.write(to: file)
+        Output.result(key.recipient.description)
+        Output.remark("the private key is in \(file.onOneLine); seal backups with --recipient and the line above")
     }
 }

@@ -43,7 +43,7 @@ struct BackupService: Service {
             let schedule = schedule
             let manifest = try await orders.report("backup", by: "schedule", in: nil) {
                 try await CloudMoments.onThread {
-                    let backup = try Backup.begin(schedule.place, passphrase: schedule.passphrase)
+                    let backup = try Backup.begin(schedule.place, schedule.access)
                     let manifest = try schedule.moments.take(into: backup) { isStopping.isSet }
                     _ = try PruneMoments(backup).run(keeping: schedule.keep)
                     return manifest

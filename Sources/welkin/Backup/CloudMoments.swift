@@ -16,6 +16,9 @@ struct CloudMoments {
     static let immutableFiles = assets + "/files"
     static let storeName = "welkin.sqlite"
 
+    /// The folder with the writing keys of backups that are sealed to a recipient.
+    static func writingKeys(in folder: String) -> String { folder + "/backup-keys" }
+
     /// Files that say what this process, this machine or this run is doing, and the log of requests.
     private static let excluded: Set = ["served", "serve.lock", "write-probe", storeName, "logs.sqlite"]
 

@@ -21,11 +21,22 @@ struct ScheduledBackupOptions: ParsableArguments {
         help: ArgumentHelp(
             "Seal the backup with the passphrase in the first line of a file.", valueName: "file"))
     var backupPassphraseFile: String?
+    @Option(
+        help: ArgumentHelp(
+            "Seal the backup to the recipient that welkin backup key new printed: this machine cannot read what it stores.",
+            valueName: "text"))
+    var backupRecipient: String?
 
     func validate() throws {
         guard backupKeep >= 1 else { throw ValidationError("--backup-keep is at least 1.") }
         guard backup != nil || backupPassphraseFile == nil else {
             throw ValidationError("--backup-passphrase-file needs --backup.")
+        }
+        guard backup != nil || backupRecipient == nil else {
+            throw ValidationError("--backup-recipient needs --backup.")
+        }
+        guard backupRecipient == nil || backupPassphraseFile == nil else {
+            throw ValidationError("--backup-recipient and --backup-passphrase-file exclude each other.")
         }
         guard backup != nil || backupBucketFile == nil else {
             throw ValidationError("--backup-bucket-file needs --backup.")
@@ -43,10 +54,13 @@ struct ScheduledBackupOptions: ParsableArguments {
         if passphrase?.isEmpty == true { throw ValidationError("The passphrase is empty.") }
         let place = try BackupLocation(backup, bucketFile: backupBucketFile).place()
         try moments.check(backup: place)
-        let opened = try Backup.begin(place, passphrase: passphrase)
+        let access = BackupAccess(
+            passphrase: passphrase, recipient: try backupRecipient.map { try BackupRecipient($0) },
+            writingKeys: CloudMoments.writingKeys(in: moments.folder))
+        let opened = try Backup.begin(place, access)
         let last = try opened.momentNames().last.flatMap { try? opened.manifest($0).time }
         return BackupSchedule(
-            moments: moments, place: place, passphrase: passphrase, keep: backupKeep, log: log, now: now,
+            moments: moments, place: place, access: access, keep: backupKeep, log: log, now: now,
             monitor: BackupMonitor(BackupStatus(interval: backupEvery.seconds, start: now(), lastTime: last)))
     }
 }
@@ -82,7 +96,7 @@ struct BackupSchedule: Sendable {
     var moments: CloudMoments
     /// The place of the backup.
     var place: any BackupPlace
-    var passphrase: String?
+    var access: BackupAccess
     /// The moments to keep.
     var keep: Int
     /// nil without a log of requests.
