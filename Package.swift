@@ -107,7 +107,7 @@ let package = Package(
         .target(name: "FoundationPredicates", swiftSettings: strict),
         .target(name: "IdentityDirectory", dependencies: [crypto], swiftSettings: strict),
         // Moments of a data folder: chunks by digest, manifests, sealing.
-        .target(name: "CloudBackup", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
+        .target(name: "CloudBackup", dependencies: ["TextEncodings", crypto, cryptoExtras], swiftSettings: strict),
         .target(
             name: "CloudBackupS3", dependencies: ["CloudBackup", "FileStore", "FileStoreS3"], swiftSettings: strict),
 

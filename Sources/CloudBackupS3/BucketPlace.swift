@@ -67,6 +67,17 @@ package final class BucketPlace: BackupPlace {
         owner = String(connection.random(), radix: 16) + String(connection.random(), radix: 16)
     }
 
+    private init(beside other: BucketPlace) {
+        objects = other.objects
+        connection = other.connection
+        address = other.address
+        owner = other.owner
+        unnamedAgeMin = other.unnamedAgeMin
+    }
+
+    /// Returns the bucket for another thread, with puts of its own.
+    package func companion() -> any BackupPlace { BucketPlace(beside: self) }
+
     deinit { unlock() }
 
     // MARK: Objects

@@ -175,4 +175,6 @@ final class FailingPlace: BackupPlace {
     func keepLock(isSure: Bool) throws(BackupError) { if isSure { try call { _ in } } }
 
     func unlock() {}
+
+    func companion() -> any BackupPlace { self }
 }

@@ -182,6 +182,55 @@ import Testing
         }
     }
 
+    /// The times of the segments in a backup.
+    private func segmentTimes(_ backup: String) -> [Int64] {
+        (FileManager.default.subpaths(atPath: backup + "/changes") ?? []).filter { $0.hasSuffix(".pages") }
+            .compactMap { $0.dropLast(6).split(separator: "-").last.flatMap { Int64($0) } }
+    }
+
+    @Test func `a cloud that is killed is restored with what it saved between its moments`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            let backup = cloud.folder + "/backup"
+            try cloud.restart(further: ["--backup", backup, "--backup-continuous", "--backup-every", "1d"])
+            let ada = try await setup.signedInMachine("ada")
+            let database = try ada.app().privateCloudDatabase
+            let file = ada.home + "/photo"
+            try Data(repeating: 7, count: 300_000).write(to: URL(fileURLWithPath: file))
+            let photo = CKRecord(recordType: "Photo")
+            photo["file"] = CKAsset(fileURL: URL(fileURLWithPath: file))
+            try await database.save(photo)
+            let saved = Int64(Date().timeIntervalSince1970 * 1000)
+            func moments() -> [String] {
+                (try? FileManager.default.contentsOfDirectory(atPath: backup + "/moments")) ?? []
+            }
+            while moments().isEmpty || !segmentTimes(backup).contains(where: { $0 > saved }) {
+                try await database.save(CKRecord(recordType: "Note"))
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            let metrics = try RawExchange(port: cloud.port, connections: 1).ask(.get("/metrics")).text
+            #expect(metrics.contains("welkin_backup_lag_seconds "))
+            let busy = try await run(setup, "backup", "prune", backup, "--keep", "1")
+            #expect(busy.status != 0 && busy.remarks.contains("another process works on the backup"), "\(busy.remarks)")
+            cloud.kill()
+            try FileManager.default.removeItem(atPath: cloud.data)
+            let wrong = try await run(setup, "restore", backup, "--data", cloud.data, "--at", "2026-99-01")
+            #expect(wrong.status != 0 && wrong.remarks.contains("a time such as"), "\(wrong.remarks)")
+            let early = try await run(setup, "restore", backup, "--data", cloud.data, "--at", "2020-01-01T00:00:00Z")
+            #expect(early.status != 0 && early.remarks.contains("no such moment"), "\(early.remarks)")
+            let verified = try await run(setup, "backup", "verify", backup, "all")
+            #expect(verified.status == 0, "\(verified.output)\(verified.remarks)")
+            let restored = try await run(setup, "restore", backup, "--data", cloud.data)
+            #expect(restored.status == 0 && restored.output.contains("segments of changes"), "\(restored.remarks)")
+            let checked = try await setup.runAsOperator("check")
+            #expect(checked.status == 0, "\(checked.output)\(checked.remarks)")
+            try cloud.restart()
+            let held = try await database.record(for: photo.recordID)
+            let content = try Data(contentsOf: #require((held["file"] as? CKAsset)?.fileURL))
+            #expect(content == Data(repeating: 7, count: 300_000))
+        }
+    }
+
     @Test func `a bucket that cannot be used is refused with the reason`() async throws {
         try await CloudAndMachines.run { setup in
             let folder = setup.cloud.folder

@@ -23,6 +23,8 @@ package struct BackupManifest: Hashable, Sendable, Codable {
     var files: [BackupFile]
     /// Counts for people.
     package var counts: Counts
+    /// The place among changes that are sent all the time; nil: none were.
+    package var changes: ChangePosition?
 
     /// The numbers of a moment.
     package struct Counts: Hashable, Sendable, Codable {

@@ -9,8 +9,13 @@ package final class Backup {
     package let place: any BackupPlace
     /// Whether chunks are put that are there, for a backup that has lost some.
     package var putsEverything = false
-    private let key: BackupKey?
+    let key: BackupKey?
     private let isLocked: Bool
+    /// The series of changes that is being sent; its segments stay also before it has a moment.
+    package var activeSeries: String?
+    private let protection: ChunkProtection
+    /// Whether what is put is protected from being removed by another object for the same backup.
+    private let protects: Bool
     /// The chunks that are there, where asking for each would take long; nil: ask.
     private var known: Set<ChunkID>?
     /// Lists that were read, where reading them again would take long.
@@ -27,11 +32,18 @@ package final class Backup {
     /// Objects that are read at a time.
     private static let readsMax = 16
 
-    private init(_ place: any BackupPlace, key: BackupKey?, isLocked: Bool) {
+    private init(
+        _ place: any BackupPlace, key: BackupKey?, isLocked: Bool, protection: ChunkProtection? = nil
+    ) {
         self.place = place
         self.key = key
         self.isLocked = isLocked
+        protects = protection != nil
+        self.protection = protection ?? ChunkProtection()
     }
+
+    /// Returns an object with which another thread puts chunks while this one takes moments and removes them. It lives no longer than this one.
+    func companion() -> Backup { Backup(place.companion(), key: key, isLocked: false, protection: protection) }
 
     deinit { if isLocked { place.unlock() } }
 
@@ -190,10 +202,11 @@ package final class Backup {
     func put(_ bytes: [UInt8], _ kind: ChunkKind) throws -> (id: ChunkID, written: Int) {
         try place.keepLock(isSure: false)
         let id = id(of: bytes, kind)
+        if protects { protection.protect(id) }
         let isKnown = known?.contains(id) ?? false
-        if try isKnown || !putsEverything && holds(id, stored: Int64(bytes.count + (key?.sealBytes(kind) ?? 0))) {
-            return (id, 0)
-        }
+        let length = Int64(bytes.count + (key?.sealBytes(kind) ?? 0))
+        // Somebody may be about to remove what is there.
+        if try !protects && (isKnown || !putsEverything && holds(id, stored: length)) { return (id, 0) }
         let stored = try key?.seal(chunk: bytes, id, kind) ?? bytes
         try place.putLater(Self.name(of: id), stored)
         known?.insert(id)
@@ -332,7 +345,7 @@ package final class Backup {
         for start in stride(from: 0, to: unused.count, by: Self.readsMax) {
             try place.keepLock(isSure: false)
             let part = unused[start..<min(start + Self.readsMax, unused.count)]
-            try place.remove(part.map(\.name), isDurable: false)
+            try protection.remove(part.map(\.name)) { try place.remove($0, isDurable: false) }
         }
         known = nil
         return (unused.count, unused.reduce(0) { $0 + $1.length })
@@ -423,6 +436,9 @@ package final class Backup {
 
     /// Returns a Boolean value that indicates whether the last change of the backup was cut off.
     func isUnfinished() throws(BackupError) -> Bool { try place.length(of: Self.openName) != nil }
+
+    /// Returns when all chunks that were put are durable.
+    func finishPuts() throws(BackupError) { try place.finishPuts() }
 
     func beginChange() throws {
         // Of an attempt that was cut off in this process.

@@ -54,6 +54,9 @@ package protocol BackupPlace: Sendable {
 
     /// Lets other processes change the backup.
     func unlock()
+
+    /// Returns the place for another thread, with puts of its own. The lock stays with this one.
+    func companion() -> any BackupPlace
 }
 
 extension BackupPlace {

@@ -125,6 +125,9 @@ package final class FolderPlace: BackupPlace {
     /// Does nothing: the system keeps the lock.
     package func keepLock(isSure: Bool) {}
 
+    /// Returns the folder for another thread, with puts of its own.
+    package func companion() -> any BackupPlace { FolderPlace(address) }
+
     /// Gives the lock back.
     package func unlock() {
         if let lock = state.withLock({ $0.lock.take() }) { close(lock) }

@@ -27,6 +27,7 @@ package struct PruneMoments {
         _ = try usedChunks(of: kept)
         try backup.beginChange()
         try backup.removeManifests(old)
+        try backup.removeChanges(before: kept.map { try backup.manifest($0) })
         var outcome = try removeUnusedChunks()
         outcome.moments = old
         try backup.endChange()
@@ -40,6 +41,7 @@ package struct PruneMoments {
     }
 
     private func usedChunks(of names: [String]) throws -> Set<ChunkID> {
-        try backup.chunks(of: names.map { try backup.manifest($0) })
+        let manifests = try names.map { try backup.manifest($0) }
+        return try backup.chunks(of: manifests).union(backup.chunksOfChanges(backup.changeObjects()))
     }
 }

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import TextEncodings
 
 /// The public key that a backup is sealed to.
 package struct BackupRecipient: Hashable, Sendable, CustomStringConvertible {
@@ -14,7 +15,7 @@ package struct BackupRecipient: Hashable, Sendable, CustomStringConvertible {
     ///
     /// - Throws: `recipientUnusable` for any other text, and for one with a wrong letter.
     package init(_ text: String) throws(BackupError) {
-        guard text.hasPrefix(Self.prefix), let held = Base64URL.bytes(String(text.dropFirst(Self.prefix.count))),
+        guard text.hasPrefix(Self.prefix), let held = Base64URL.decode(String(text.dropFirst(Self.prefix.count))),
             held.count == 32 + Self.checkBytes
         else { throw Self.unusable }
         bytes = Array(held.prefix(32))
@@ -26,7 +27,7 @@ package struct BackupRecipient: Hashable, Sendable, CustomStringConvertible {
         remedy: "use the whole text that begins with welkin-backup-, as welkin backup key new printed it")
 
     /// The text, with a checksum.
-    package var description: String { Self.prefix + Base64URL.text(bytes + Self.check(bytes)) }
+    package var description: String { Self.prefix + Base64URL.encode(bytes + Self.check(bytes)) }
 
     var key: Curve25519.KeyAgreement.PublicKey {
         get throws { try Curve25519.KeyAgreement.PublicKey(rawRepresentation: bytes) }
@@ -56,7 +57,7 @@ package struct BackupPrivateKey: Sendable {
         guard let bytes = try BackupDisk.read(path) else { throw Self.unusable(path, "there is no such file") }
         let lines = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isNewline)
         guard let line = lines.first(where: { $0.hasPrefix(Self.prefix) }),
-            let held = Base64URL.bytes(String(line.dropFirst(Self.prefix.count))),
+            let held = Base64URL.decode(String(line.dropFirst(Self.prefix.count))),
             let key = try? Curve25519.KeyAgreement.PrivateKey(rawRepresentation: held)
         else { throw Self.unusable(path, "it has no key") }
         self.key = key
@@ -76,7 +77,7 @@ package struct BackupPrivateKey: Sendable {
             # The private key of backups that are sealed to
             # \(recipient)
             # Whoever has it reads them; without it they are lost. Keep it apart from the machines that back up.
-            \(Self.prefix)\(Base64URL.text(Array(key.rawRepresentation)))
+            \(Self.prefix)\(Base64URL.encode(Array(key.rawRepresentation)))
 
             """
         let descriptor = try BackupDisk.create(path)
@@ -84,18 +85,5 @@ package struct BackupPrivateKey: Sendable {
         try BackupDisk.write(Array(text.utf8), to: descriptor, path: path)
         try BackupDisk.synchronize(descriptor, path: path)
         try BackupDisk.synchronizeFolder(of: path)
-    }
-}
-
-/// Base64 in the alphabet of addresses, without padding.
-enum Base64URL {
-    static func text(_ bytes: [UInt8]) -> String {
-        Data(bytes).base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
-    }
-
-    static func bytes(_ text: String) -> [UInt8]? {
-        guard !text.contains(where: { "+/=".contains($0) }) else { return nil }
-        let plain = text.replacing("-", with: "+").replacing("_", with: "/")
-        return Data(base64Encoded: plain + String(repeating: "=", count: (4 - plain.count % 4) % 4)).map { Array($0) }
     }
 }

@@ -30,9 +30,11 @@ package struct TakeMoment {
     ///   - source: The files that belong to it.
     ///   - start: A time before the state was chosen, in milliseconds since 1970: what was saved later may be missing.
     ///   - program: The version of the program.
+    ///   - position: Called when all else was put; returns the place of the state among changes that are sent all the time.
     /// - Throws: `BackupError`, `CancellationError`, and the errors of the store.
     package func run(
-        _ image: some StoreImage, _ source: BackupSource, at start: Int64, program: String
+        _ image: some StoreImage, _ source: BackupSource, at start: Int64, program: String,
+        position: () throws -> ChangePosition? = { nil }
     ) throws -> BackupManifest {
         if try backup.isUnfinished() { _ = try PruneMoments(backup).removeUnusedChunks() }
         let names = try backup.momentNames()
@@ -57,7 +59,7 @@ package struct TakeMoment {
         counts.duration = max(0, now() - start)
         let manifest = BackupManifest(
             name: BackupManifest.name(of: time), time: start, program: program, facts: image.facts, store: store,
-            folders: folders, files: files, counts: counts)
+            folders: folders, files: files, counts: counts, changes: try position())
         try backup.finish(manifest)
         try backup.endChange()
         backup.forgetContentKey()
@@ -88,45 +90,13 @@ package struct TakeMoment {
                 if let content = known[name], content.bytes == length, backup.holds(content) {
                     files.append(BackupFile(name: name, content: content))
                 } else {
-                    files.append(BackupFile(name: name, content: try add(file: path, to: &writer)))
+                    let content = try writer.add(file: path, checkCancellation)
+                    files.append(BackupFile(name: name, content: content))
                 }
                 writer.note(asset: length)
             }
             folders[folder] = try writer.add(try Backup.listing(files), kind: .list)
         }
         return folders
-    }
-
-    private func add(file path: String, to writer: inout ContentWriter) throws -> BackupContent {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw BackupError(system: errno, "open a file", path: path) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw BackupError(system: errno, "look at a file", path: path) }
-        let length = Int64(status.st_size)
-        return try writer.add(length: length, chunkBytes: ContentWriter.fileChunkBytes) { offset, count in
-            try checkCancellation()
-            let bytes = try BackupDisk.read(descriptor, at: offset, count: count, path: path)
-            guard bytes.count == count else { throw BackupError(system: EIO, "read all of a file", path: path) }
-            return bytes
-        }
-    }
-}
-
-extension Backup {
-    /// Returns the bytes of a list of files.
-    static func listing(_ files: [BackupFile]) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return Array(try encoder.encode(files))
-    }
-
-    /// Returns the files of a list.
-    func files(_ listing: BackupContent) throws(BackupError) -> [BackupFile] {
-        let bytes = try bytes(of: listing)
-        guard let files = try? JSONDecoder().decode([BackupFile].self, from: Data(bytes)) else {
-            throw .damaged("a list of files", "its form is not known")
-        }
-        return files
     }
 }

@@ -201,6 +201,11 @@ struct VerifyBackupCommand: AsyncParsableCommand {
                 count += 1
             }
         }
+        for (index, name) in names.enumerated() {
+            let findings = try VerifyChanges(backup).run(from: name, isNewest: index == names.count - 1)
+            for finding in findings { Output.result("\(name): \(finding.part): \(finding.problem)") }
+            count += findings.count
+        }
         Output.remark("\(names.count) moments: " + (count == 0 ? "no problems" : "\(count) problems"))
         if count > 0 { throw ExitCode(1) }
     }

@@ -49,14 +49,8 @@ struct BackupService: Service {
                     return manifest
                 }
             }
-            let counts = manifest.counts
-            schedule.monitor.update { status in
-                status.lastTime = manifest.time
-                status.duration = counts.duration
-                status.bytesAdded = counts.bytesAdded
-                status.bytes = counts.storeBytes + counts.assetBytes
-            }
-            metrics.backupTaken(bytesAdded: counts.bytesAdded)
+            schedule.monitor.took(manifest)
+            metrics.backupTaken(bytesAdded: manifest.counts.bytesAdded)
             return true
         } catch is CancellationError {
             return false
@@ -69,7 +63,7 @@ struct BackupService: Service {
 }
 
 /// Says to a thread that its work is to end.
-private final class StopFlag: Sendable {
+final class StopFlag: Sendable {
     private let state = Atomic(false)
 
     var isSet: Bool { state.load(ordering: .relaxed) }

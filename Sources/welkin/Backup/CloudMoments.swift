@@ -24,9 +24,13 @@ struct CloudMoments {
 
     /// Takes a moment, while the cloud runs or not. Waits for the disk.
     ///
+    /// - Parameters:
+    ///   - backup: The backup, opened with `begin`.
+    ///   - stream: The changes that are sent meanwhile; nil: none are.
+    ///   - isCancelled: Asked between files and chunks.
     /// - Throws: `BackupError`, `StoreError`, `CancellationError`.
     func take(
-        into backup: Backup, isCancelled: @escaping () -> Bool = { false }
+        into backup: Backup, beside stream: ChangeStream? = nil, isCancelled: @escaping () -> Bool = { false }
     ) throws -> BackupManifest {
         try check(backup: backup.place)
         guard let hold = FileHold(folder + "/" + Self.assets) else {
@@ -37,11 +41,26 @@ struct CloudMoments {
         defer { withExtendedLifetime(hold) {} }
         // Before the state is chosen: what was saved later than this time may be missing in it.
         let time = Self.now()
-        let source = BackupSource(folder: folder, immutableFiles: Self.immutableFiles, files: try fileNames())
-        return try SQLiteStore.withState(path: folder + "/" + Self.storeName) { state in
-            try TakeMoment(backup, now: Self.now, isCancelled: isCancelled)
-                .run(StoreStateImage(state: state), source, at: time, program: BuildVersion.text)
+        let source = try source()
+        let position = stream.map { ChangePositionSearch($0, now: Self.now) }
+        return try SQLiteStore.withState(path: storePath) { state in
+            position?.stateChosen()
+            let moment = TakeMoment(backup, now: Self.now) {
+                position?.look()
+                return isCancelled()
+            }
+            return try moment.run(
+                StoreStateImage(state: state), source, at: time, program: BuildVersion.text,
+                position: { try position?.found(isCancelled: isCancelled) })
         }
+    }
+
+    /// The path of the store's file.
+    var storePath: String { folder + "/" + Self.storeName }
+
+    /// Returns what belongs to a moment beside the store.
+    func source() throws -> BackupSource {
+        BackupSource(folder: folder, immutableFiles: Self.immutableFiles, files: try fileNames())
     }
 
     /// Refuses a backup inside the data folder, which would be lost with it, and the reverse.
@@ -55,16 +74,20 @@ struct CloudMoments {
     }
 
     /// Restores a moment into an empty folder, as a store with a new epoch.
-    static func restore(_ manifest: BackupManifest, from backup: Backup, to folder: String) async throws {
+    ///
+    /// - Parameter plan: Changes to apply; nil: none.
+    static func restore(
+        _ manifest: BackupManifest, applying plan: ChangePlan? = nil, from backup: Backup, to folder: String
+    ) async throws {
         try check(backup.place, isApartFrom: folder)
         umask(0o077)
         try await RestoreMoment(backup).run(
-            manifest, to: folder, storeName: storeName, immutableFiles: immutableFiles
+            manifest, to: folder, storeName: storeName, immutableFiles: immutableFiles, applying: plan
         ) { draft in
             let path = draft + "/" + storeName
             try SQLiteStore.renewEpoch(path: path)
             let moments = CloudMoments(folder: draft)
-            try await moments.continueFromEarlierState(restoredTo: manifest.time)
+            try await moments.continueFromEarlierState(restoredTo: plan?.time ?? manifest.time)
             let inspection = try SQLiteStore.inspect(path: path)
             // So that the start knows this state as the one that is to be served.
             try ServedFile(

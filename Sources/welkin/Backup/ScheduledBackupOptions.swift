@@ -15,6 +15,8 @@ struct ScheduledBackupOptions: ParsableArguments {
     var backupBucketFile: String?
     @Option(help: ArgumentHelp("The time between two backups, such as 30m, 1h or 1d.", valueName: "time"))
     var backupEvery: BackupInterval = BackupInterval(seconds: 3600)
+    @Flag(help: "Send each change to the backup within a second, between the moments.")
+    var backupContinuous = false
     @Option(help: ArgumentHelp("Keep this many moments, and remove older ones.", valueName: "count"))
     var backupKeep: Int = 24
     @Option(
@@ -31,6 +33,9 @@ struct ScheduledBackupOptions: ParsableArguments {
         guard backupKeep >= 1 else { throw ValidationError("--backup-keep is at least 1.") }
         guard backup != nil || backupPassphraseFile == nil else {
             throw ValidationError("--backup-passphrase-file needs --backup.")
+        }
+        guard backup != nil || !backupContinuous else {
+            throw ValidationError("--backup-continuous needs --backup.")
         }
         guard backup != nil || backupRecipient == nil else {
             throw ValidationError("--backup-recipient needs --backup.")
@@ -59,9 +64,11 @@ struct ScheduledBackupOptions: ParsableArguments {
             writingKeys: CloudMoments.writingKeys(in: moments.folder))
         let opened = try Backup.begin(place, access)
         let last = try opened.momentNames().last.flatMap { try? opened.manifest($0).time }
+        var status = BackupStatus(interval: backupEvery.seconds, start: now(), lastTime: last)
+        if backupContinuous { status.changesTime = now() }
         return BackupSchedule(
             moments: moments, place: place, access: access, keep: backupKeep, log: log, now: now,
-            monitor: BackupMonitor(BackupStatus(interval: backupEvery.seconds, start: now(), lastTime: last)))
+            monitor: BackupMonitor(status), isContinuous: backupContinuous)
     }
 }
 
@@ -104,4 +111,6 @@ struct BackupSchedule: Sendable {
     /// Milliseconds since 1970.
     var now: @Sendable () -> Int64
     var monitor: BackupMonitor
+    /// Whether changes are sent between the moments.
+    var isContinuous: Bool
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 /// Cuts bytes into chunks and puts them into a backup.
 struct ContentWriter {
     let backup: Backup
@@ -41,6 +43,24 @@ struct ContentWriter {
     mutating func add(_ bytes: [UInt8], kind: ChunkKind = .content) throws -> BackupContent {
         try add(length: Int64(bytes.count), chunkBytes: Self.storeChunkBytes, kind: kind) { offset, count in
             Array(bytes[Int(offset)..<Int(offset) + count])
+        }
+    }
+
+    /// Adds a file.
+    ///
+    /// - Parameter checkCancellation: Called before each chunk.
+    mutating func add(file path: String, _ checkCancellation: () throws -> Void = {}) throws -> BackupContent {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else { throw BackupError(system: errno, "open a file", path: path) }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw BackupError(system: errno, "look at a file", path: path) }
+        let length = Int64(status.st_size)
+        return try add(length: length, chunkBytes: Self.fileChunkBytes) { offset, count in
+            try checkCancellation()
+            let bytes = try BackupDisk.read(descriptor, at: offset, count: count, path: path)
+            guard bytes.count == count else { throw BackupError(system: EIO, "read all of a file", path: path) }
+            return bytes
         }
     }
 
