@@ -379,6 +379,31 @@ import Testing
         await cloud.close()
     }
 
+    @Test func `a series whose first moment was never finished is passed over, and removed with the next`() async throws
+    {
+        let cloud = try await Cloud(.folder, seed: 12)
+        try await cloud.write()
+        try cloud.take()
+        try await cloud.write()
+        try cloud.look()
+        try cloud.send()
+        let sent = cloud.number
+        // The cloud died, began again, sent changes, and died before its moment was whole.
+        let died = ChangeStream(cloud.backup, series: "z9", at: cloud.time.now)
+        died.add(
+            StoreChanges(pageBytes: 8192, pageCount: 1, pages: [1: [UInt8](repeating: 7, count: 8192)]),
+            at: cloud.time.now)
+        let sender = ChangeSender(died, cloud.backup, source: Cloud.source(cloud.folder))
+        #expect(try sender.send())
+        #expect(cloud.place.names(below: "changes/z9").count == 1)
+        #expect(try await cloud.restore(until: nil).state.number == sent)
+        try cloud.take()
+        _ = try PruneMoments(cloud.backup).run(keeping: 1)
+        #expect(cloud.place.names(below: "changes/z9") == [])
+        #expect(try await cloud.restore(until: nil).state.number == cloud.number)
+        await cloud.close()
+    }
+
     @Test func `more than may wait ends the series, and a process that died leaves what was sent`() async throws {
         let cloud = try await Cloud(.folder, seed: 10)
         try await cloud.write()

@@ -15,6 +15,7 @@ final class ContinuousBackup: @unchecked Sendable {
     private let now: @Sendable () -> Int64
     private let failure = Mutex<(any Error)?>(nil)
     private let isOver = Atomic(false)
+    private let hasMoment = Atomic(false)
 
     /// What is sent.
     let stream: ChangeStream
@@ -51,6 +52,9 @@ final class ContinuousBackup: @unchecked Sendable {
 
     /// Whether the series has ended.
     var hasEnded: Bool { isOver.load(ordering: .acquiring) }
+
+    /// Whether the series has a moment: before, nothing of it can be restored.
+    var isRestorable: Bool { hasMoment.load(ordering: .acquiring) }
 
     /// Ends the series.
     func end(_ error: (any Error)? = nil) {
@@ -117,6 +121,7 @@ final class ContinuousBackup: @unchecked Sendable {
     /// - Throws: `BackupError`, `CancellationError`, and the errors of the store.
     func take(isCancelled: @escaping @Sendable () -> Bool) throws -> BackupManifest {
         let manifest = try moments.take(into: backup, beside: stream) { [self] in isCancelled() || hasEnded }
+        hasMoment.store(true, ordering: .releasing)
         _ = try PruneMoments(backup).run(keeping: keep)
         return manifest
     }

@@ -54,7 +54,7 @@ struct ContinuousBackupService: Service {
             }
             group.addTask { [self] in
                 try? await CloudMoments.onThread {
-                    series.send(while: { !isLooking.isSet }, report: { note(changesUntil: $0, failure: $1) })
+                    series.send(while: { !isLooking.isSet }, report: { note(series, changesUntil: $0, failure: $1) })
                 }
             }
             group.addTask { [self] in await takeMoments(series, isStopping) }
@@ -62,8 +62,8 @@ struct ContinuousBackupService: Service {
         if let error = series.error { fail(error) }
     }
 
-    private func note(changesUntil time: Int64, failure: (any Error)?) {
-        schedule.monitor.update { $0.changesTime = time }
+    private func note(_ series: ContinuousBackup, changesUntil time: Int64, failure: (any Error)?) {
+        if series.isRestorable { schedule.monitor.update { $0.changesTime = time } }
         guard let failure else { return }
         logger.warning(
             "changes cannot be sent to the backup", metadata: ["error": .string(String(describing: failure))])
