@@ -231,6 +231,45 @@ import Testing
         }
     }
 
+    @Test func `changes that were saved while the place was away reach it afterwards`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            let backup = cloud.folder + "/backup"
+            try cloud.restart(further: ["--backup", backup, "--backup-continuous", "--backup-every", "1d"])
+            let ada = try await setup.signedInMachine("ada")
+            let database = try ada.app().privateCloudDatabase
+            func waitForSegment(after time: Int64) async throws {
+                while !segmentTimes(backup).contains(where: { $0 > time }) {
+                    try await database.save(CKRecord(recordType: "Note"))
+                    try await Task.sleep(for: .milliseconds(50))
+                }
+            }
+            func now() -> Int64 { Int64(Date().timeIntervalSince1970 * 1000) }
+            while (try? FileManager.default.contentsOfDirectory(atPath: backup + "/moments"))?.isEmpty != false {
+                try await Task.sleep(for: .milliseconds(20))
+            }
+            try await waitForSegment(after: now())
+            try FileManager.default.moveItem(atPath: backup, toPath: backup + ".away")
+            let record = CKRecord(recordType: "Note")
+            try await database.save(record)
+            let saved = now()
+            // A save is not answered later because the place is away.
+            for _ in 0..<20 {
+                try await database.save(CKRecord(recordType: "Note"))
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(!FileManager.default.fileExists(atPath: backup), "the place is not made again in silence")
+            try FileManager.default.moveItem(atPath: backup + ".away", toPath: backup)
+            try await waitForSegment(after: saved)
+            cloud.kill()
+            try FileManager.default.removeItem(atPath: cloud.data)
+            let restored = try await run(setup, "restore", backup, "--data", cloud.data)
+            #expect(restored.status == 0, "\(restored.remarks)")
+            try cloud.restart()
+            #expect(try await database.record(for: record.recordID).recordType == "Note")
+        }
+    }
+
     @Test func `a bucket that cannot be used is refused with the reason`() async throws {
         try await CloudAndMachines.run { setup in
             let folder = setup.cloud.folder
