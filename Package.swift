@@ -107,7 +107,9 @@ let package = Package(
         .target(name: "FoundationPredicates", swiftSettings: strict),
         .target(name: "IdentityDirectory", dependencies: [crypto], swiftSettings: strict),
         // Moments of a data folder: chunks by digest, manifests, sealing.
-        .target(name: "CloudBackup", dependencies: [crypto, cryptoExtras], swiftSettings: strict),
+        .target(name: "CloudBackup", dependencies: ["TextEncodings", crypto, cryptoExtras], swiftSettings: strict),
+        .target(
+            name: "CloudBackupS3", dependencies: ["CloudBackup", "FileStore", "FileStoreS3"], swiftSettings: strict),
 
         // Layer 2: records on an ordered store; bodies on the wire; keys and encryption; a device's credentials.
         .target(
@@ -195,7 +197,8 @@ let package = Package(
         .executableTarget(
             name: "welkin",
             dependencies: [
-                "AccountArchive", "CloudBackup", "CloudKit", "CloudKitAccounts", "CloudKitLogs", "CloudKitLogsSQLite",
+                "AccountArchive", "CloudBackup", "CloudBackupS3", "CloudKit", "CloudKitAccounts", "CloudKitLogs",
+                "CloudKitLogsSQLite",
                 "CloudKitModel",
                 "CloudKitSchema",
                 "CloudKitServer", "CloudKitHTTP",
@@ -291,7 +294,10 @@ let package = Package(
             name: "StoreTrialsTests", dependencies: ["CloudUnderTest", "store-trials"], swiftSettings: strict),
         .testTarget(
             name: "CloudBackupTests",
-            dependencies: ["CloudBackup", "SeededChance", "OrderedStore", "OrderedStoreSQLite", "FileStore"],
+            dependencies: [
+                "CloudBackup", "CloudBackupS3", "SeededChance", "OrderedStore", "OrderedStoreSQLite", "FileStore",
+                "FileStoreS3", "HTTPTransfer", "ObjectServer",
+            ],
             swiftSettings: callerIsolated),
         // A server with the interface of S3: OpenStack Swift, in a folder of its own; and one in memory with faults.
         .target(

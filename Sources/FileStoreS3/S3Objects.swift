@@ -1,17 +1,25 @@
 import FileStore
 import HTTPTransfer
 
-/// The requests of the file store, as functions: objects, lists, uploads in parts.
-struct S3Objects: Sendable {
+/// The requests to an object store, as functions: objects, lists, uploads in parts.
+package struct S3Objects: Sendable {
     let client: S3Client
 
     /// An object in a list.
-    struct Listed: Hashable, Sendable {
-        /// Behind the prefix of the place.
-        var key: String
-        var length: Int64
+    package struct Listed: Hashable, Sendable {
+        /// The key behind the prefix of the place.
+        package var key: String
+        /// The number of bytes.
+        package var length: Int64
         /// Milliseconds since 1970.
-        var modified: Int64
+        package var modified: Int64
+    }
+
+    init(client: S3Client) { self.client = client }
+
+    /// Creates the functions for the objects of a place.
+    package init(_ place: S3Place, settings: S3Settings, connection: S3FileStore.Connection) {
+        self.init(client: S3Client(place: place, settings: settings, connection: connection))
     }
 
     /// An upload in parts that was neither completed nor aborted.
@@ -26,14 +34,15 @@ struct S3Objects: Sendable {
 
     // MARK: Objects
 
-    func put(_ key: String, _ bytes: [UInt8], action: String) async throws {
+    /// Puts an object as a whole.
+    package func put(_ key: String, _ bytes: [UInt8], action: String) async throws {
         _ = try await client.answer(
             to: S3Client.Request(method: "PUT", key: key, headers: Self.plain, body: bytes, action: action),
             accepted: [200, 201, 204])
     }
 
     /// Returns the length of an object; nil if there is none.
-    func length(_ key: String, action: String) async throws -> Int64? {
+    package func length(_ key: String, action: String) async throws -> Int64? {
         let answer = try await client.answer(
             to: S3Client.Request(method: "HEAD", key: key, action: action), accepted: [200, 404])
         if answer.status == 404 { return nil }
@@ -44,7 +53,7 @@ struct S3Objects: Sendable {
     }
 
     /// Returns up to `count` bytes of an object; nil if there is none.
-    func bytes(_ key: String, at offset: Int64, count: Int, action: String) async throws -> [UInt8]? {
+    package func bytes(_ key: String, at offset: Int64, count: Int, action: String) async throws -> [UInt8]? {
         guard offset >= 0, count > 0 else { return try await length(key, action: action) == nil ? nil : [] }
         let last = offset + Int64(count) - 1
         var request = S3Client.Request(method: "GET", key: key, action: action)
@@ -68,7 +77,7 @@ struct S3Objects: Sendable {
     }
 
     /// Deletes an object; one that does not exist is no error.
-    func delete(_ key: String, action: String) async throws {
+    package func delete(_ key: String, action: String) async throws {
         _ = try await client.answer(
             to: S3Client.Request(method: "DELETE", key: key, action: action), accepted: [200, 202, 204, 404])
     }
@@ -76,7 +85,7 @@ struct S3Objects: Sendable {
     // MARK: Lists
 
     /// Returns all objects whose keys begin with a text, at most `limit`.
-    func list(_ prefix: String, limit: Int = .max, action: String) async throws -> [Listed] {
+    package func list(_ prefix: String, limit: Int = .max, action: String) async throws -> [Listed] {
         var found: [Listed] = []
         var token: String?
         repeat {

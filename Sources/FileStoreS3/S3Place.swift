@@ -22,14 +22,14 @@ package struct S3Place: Hashable, Sendable, CustomStringConvertible {
         let bucket = parts.first.map(String.init) ?? ""
         guard Self.isPlace(text), Self.isBucket(bucket) else {
             throw .settings(
-                "the place of the files is not s3://bucket/prefix; a bucket has 3 to 63 lower-case letters, digits, dots and hyphens"
+                "the place is not s3://bucket/prefix; a bucket has 3 to 63 lower-case letters, digits, dots and hyphens"
             )
         }
         var prefix = parts.count > 1 ? String(parts[1]) : ""
         while prefix.hasSuffix("/") { prefix.removeLast() }
         guard prefix.utf8.count <= Self.prefixBytesMax, Self.isPrefix(prefix) else {
             throw .settings(
-                "the prefix of the files has other characters than letters, digits, dots, hyphens, underscores and single slashes"
+                "the prefix has other characters than letters, digits, dots, hyphens, underscores and single slashes"
             )
         }
         self.bucket = bucket

@@ -96,7 +96,7 @@ private struct LogOverlay {
 }
 
 /// A file that SQLite has open.
-private struct SQLiteFile {
+struct SQLiteFile {
     private let pointer: UnsafeMutablePointer<sqlite3_file>
     private let path: String
 

@@ -76,6 +76,15 @@ package final class ObjectService: Sendable {
     /// Replaces an object.
     package func replace(_ key: String, _ bytes: [UInt8]) { state.withLock { $0.objects[key]?.bytes = bytes } }
 
+    /// Returns an object; nil if there is none.
+    package func bytes(of key: String) -> [UInt8]? { state.withLock { $0.objects[key]?.bytes } }
+
+    /// Puts an object, or removes it.
+    package func set(_ key: String, _ bytes: [UInt8]?) {
+        let now = now()
+        state.withLock { $0.objects[key] = bytes.map { Object(bytes: $0, modified: now) } }
+    }
+
     /// Sends a request.
     package func send(_ request: HTTPClient.Request) async throws -> HTTPClient.Answer {
         let number = state.withLock { state in

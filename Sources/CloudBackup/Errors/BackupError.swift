@@ -4,7 +4,7 @@ import Foundation
 package struct BackupError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The kinds of failure; a code exists only if a caller would act on it differently.
     package enum Code: String, Hashable, Sendable, CaseIterable {
-        /// The folder holds something else.
+        /// The place holds something else.
         case notABackup
         /// A later version of Welkin wrote the backup.
         case newerFormat
@@ -12,8 +12,16 @@ package struct BackupError: Error, Hashable, Sendable, CustomStringConvertible {
         case passphraseMissing
         /// The passphrase is another one.
         case passphraseWrong
-        /// A passphrase was given for a backup that is not sealed.
+        /// A passphrase or key was given for a backup that is not sealed with one.
         case notSealed
+        /// The backup is sealed to a recipient, and its private key was not given.
+        case keyMissing
+        /// The private key is another one.
+        case keyWrong
+        /// The file is no private key.
+        case keyUnusable
+        /// The text is no recipient, or not that of the backup.
+        case recipientUnusable
         /// There is no such moment.
         case noSuchMoment
         /// Something in the backup is missing or changed.
@@ -79,7 +87,7 @@ extension BackupError {
 
     static func notABackup(_ path: String) -> Self {
         Self(
-            .notABackup, reason: "the folder is not a backup of Welkin", remedy: "name a backup, or an empty folder",
+            .notABackup, reason: "the place is not a backup of Welkin", remedy: "name a backup, or an empty place",
             details: ["path": path])
     }
 
@@ -104,7 +112,34 @@ extension BackupError {
     static func notSealed(_ path: String) -> Self {
         Self(
             .notSealed, reason: "the backup was begun without a passphrase and is not sealed",
-            remedy: "leave --passphrase-file out, or begin a sealed backup in another folder", details: ["path": path])
+            remedy: "leave --passphrase-file out, or begin a sealed backup at another place", details: ["path": path])
+    }
+
+    static func keyMissing(_ path: String, _ action: String) -> Self {
+        Self(
+            .keyMissing, reason: "the backup is sealed to a recipient, and cannot be \(action) without the private key",
+            remedy: "name the file that welkin backup key new made with --key-file", details: ["path": path])
+    }
+
+    static func keyWrong(_ path: String) -> Self {
+        Self(
+            .keyWrong, reason: "the private key does not open the backup",
+            remedy: "use the key of the recipient with which the backup was begun", details: ["path": path])
+    }
+
+    static func noWritingKey(_ path: String) -> Self {
+        Self(
+            .keyMissing,
+            reason:
+                "this machine has no writing key of the backup, which another one began, or its header was exchanged",
+            remedy: "name the private key with --key-file once, or begin a backup at another place",
+            details: ["path": path])
+    }
+
+    static func otherRecipient(_ path: String) -> Self {
+        Self(
+            .recipientUnusable, reason: "the backup was begun for another recipient, or for none",
+            remedy: "leave --recipient out, or begin a backup at another place", details: ["path": path])
     }
 
     static func noSuchMoment(_ name: String, path: String) -> Self {
@@ -120,9 +155,11 @@ extension BackupError {
             details: ["part": part, "problem": problem])
     }
 
-    static func busy(_ path: String) -> Self {
+    /// The error of a backup that another process changes.
+    package static func busy(_ path: String) -> Self {
         Self(
-            .busy, reason: "another process works on the backup", remedy: "wait until it has finished",
+            .busy, reason: "another process works on the backup",
+            remedy: "wait until it has finished; in a bucket its lease ends ten minutes after it died",
             details: ["path": path])
     }
 

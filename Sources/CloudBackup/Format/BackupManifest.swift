@@ -2,8 +2,11 @@ import Foundation
 
 /// Everything that belongs to one moment of a backup. It is written last: without it the moment does not exist.
 package struct BackupManifest: Hashable, Sendable, Codable {
+    /// The version that is written; later ones are not read.
+    static let formatMax = 1
+
     /// The version of the format.
-    package var format = BackupHeader.formatMax
+    package var format = Self.formatMax
     /// The name of the moment, its time in UTC; names are in the order of time.
     package var name: String
     /// The time at which the moment began, in milliseconds since 1970.
@@ -20,6 +23,8 @@ package struct BackupManifest: Hashable, Sendable, Codable {
     var files: [BackupFile]
     /// Counts for people.
     package var counts: Counts
+    /// The place among changes that are sent all the time; nil: none were.
+    package var changes: ChangePosition?
 
     /// The numbers of a moment.
     package struct Counts: Hashable, Sendable, Codable {

@@ -1,5 +1,13 @@
 import Crypto
 
+/// The kinds of chunks.
+enum ChunkKind: Hashable, Sendable {
+    /// Bytes of a file.
+    case content
+    /// Names of chunks or files: what a machine that backs up has to read itself.
+    case list
+}
+
 /// The name of a chunk: the digest of its content, keyed if the backup is sealed.
 package struct ChunkID: Hashable, Sendable, Comparable, Codable, CustomStringConvertible {
     /// 32 bytes.

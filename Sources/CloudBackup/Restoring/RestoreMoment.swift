@@ -5,10 +5,10 @@ import Foundation
 /// Everything is written beside the folder first, verified and durable, and then takes the folder's place as a whole: a restoration that was cut
 /// off leaves the folder empty.
 package struct RestoreMoment {
-    private let backup: BackupFolder
+    private let backup: Backup
 
     /// Creates the operation on a backup.
-    package init(_ backup: BackupFolder) { self.backup = backup }
+    package init(_ backup: Backup) { self.backup = backup }
 
     /// Restores a moment.
     ///
@@ -17,12 +17,14 @@ package struct RestoreMoment {
     ///   - path: An empty folder, or one that does not exist in a folder that does.
     ///   - storeName: The name of the store's file.
     ///   - immutableFiles: The path below the folder for the files that never change.
+    ///   - plan: Changes to apply to the moment; nil: none.
     ///   - finish: Called with the path of the whole draft of the folder, before it takes its place.
     /// - Throws: `notEmpty`, `damaged`, and the errors of the disk.
     package func run(
         _ manifest: BackupManifest, to path: String, storeName: String, immutableFiles: String,
-        finish: (String) async throws -> Void
+        applying plan: ChangePlan? = nil, finish: (String) async throws -> Void
     ) async throws {
+        try backup.requireContents("restored")
         if let names = try BackupDisk.names(in: path), !names.isEmpty { throw BackupError.notEmpty(path) }
         let draft = path + ".restoring"
         // What an attempt left that was cut off.
@@ -34,8 +36,10 @@ package struct RestoreMoment {
             written.append(path)
         }
         do {
-            try write(manifest.store, to: draft + "/" + storeName, storeName)
-            for file in manifest.files {
+            let store = draft + "/" + storeName
+            try write(manifest.store, to: store, storeName)
+            let changes = try plan.map { try ApplyChanges(backup: backup, storePath: store).run($0) }
+            for file in changes?.files ?? manifest.files {
                 try write(file.content, to: draft + "/" + (try Self.checked(file.name)), file.name)
             }
             var root = draft
@@ -43,10 +47,14 @@ package struct RestoreMoment {
                 root += "/" + name
                 try BackupDisk.makeFolder(root)
             }
-            for (folder, listing) in manifest.folders.sorted(by: { $0.key < $1.key }) {
+            let appeared = changes?.folders ?? [:]
+            for folder in Set(manifest.folders.keys).union(appeared.keys).sorted() {
                 let place = root + "/" + (try Self.checked(folder))
                 try BackupDisk.makeFolder(place)
-                for file in try backup.files(listing) {
+                var names: Set<String> = []
+                let files = try manifest.folders[folder].map { try backup.files($0) } ?? []
+                // A file may have appeared while the moment was taken, and is in both.
+                for file in files + (appeared[folder] ?? []) where names.insert(file.name).inserted {
                     let part = "\(immutableFiles)/\(folder)/\(file.name)"
                     try write(file.content, to: place + "/" + (try Self.checked(file.name)), part)
                 }
@@ -74,8 +82,7 @@ package struct RestoreMoment {
         defer { close(descriptor) }
         var length: Int64 = 0
         do {
-            for id in try backup.ids(of: content) {
-                let bytes = try backup.get(id)
+            try backup.forEach(try backup.ids(of: content)) { (bytes) throws(BackupError) in
                 try BackupDisk.write(bytes, to: descriptor, path: path)
                 length += Int64(bytes.count)
             }

@@ -1,6 +1,6 @@
 /// Reads everything that a moment needs, and names what cannot be restored.
 package struct VerifyMoment {
-    private let backup: BackupFolder
+    private let backup: Backup
 
     /// Something that cannot be restored.
     package struct Finding: Hashable, Sendable {
@@ -11,7 +11,7 @@ package struct VerifyMoment {
     }
 
     /// Creates the operation on a backup.
-    package init(_ backup: BackupFolder) { self.backup = backup }
+    package init(_ backup: Backup) { self.backup = backup }
 
     /// Verifies a moment.
     ///
@@ -21,15 +21,15 @@ package struct VerifyMoment {
     ///   - immutableFiles: The path of the files that never change, for findings.
     /// - Throws: `noSuchMoment`, `damaged` for the manifest itself, and the errors of the disk.
     package func run(_ name: String, storeName: String, immutableFiles: String) throws -> [Finding] {
+        try backup.requireContents("verified")
         let manifest = try backup.manifest(name)
         var findings: [Finding] = []
         var verified: Set<ChunkID> = []
         func verify(_ content: BackupContent, _ part: String) throws {
             do {
-                for id in try backup.ids(of: content) where !verified.contains(id) {
-                    _ = try backup.get(id)
-                    verified.insert(id)
-                }
+                let ids = try backup.ids(of: content).filter { !verified.contains($0) }
+                try backup.forEach(ids) { _ in }
+                verified.formUnion(ids)
             } catch {
                 guard error.code == .damaged else { throw error }
                 let problem = [error.details["part"], error.details["problem"]].compactMap { $0 }

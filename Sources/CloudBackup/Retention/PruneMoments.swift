@@ -1,6 +1,6 @@
 /// Removes moments and the chunks that no other moment needs.
 package struct PruneMoments {
-    private let backup: BackupFolder
+    private let backup: Backup
 
     /// The outcome of a removal.
     package struct Outcome: Hashable, Sendable {
@@ -13,22 +13,23 @@ package struct PruneMoments {
     }
 
     /// Creates the operation on a backup that was opened with `begin`.
-    package init(_ backup: BackupFolder) { self.backup = backup }
+    package init(_ backup: Backup) { self.backup = backup }
 
     /// Keeps the newest moments and removes the others.
     ///
     /// - Parameter count: The moments to keep, at least 1.
     /// - Throws: `damaged` if what a kept moment needs cannot be read: then no chunk is removed; and the errors of the disk.
     package func run(keeping count: Int) throws -> Outcome {
-        let names = try backup.momentNames()
-        let old = names.dropLast(max(1, count))
-        if old.isEmpty, !backup.isUnfinished { return Outcome() }
+        let old = try backup.momentNames(except: max(1, count))
+        if try old.isEmpty && !backup.isUnfinished() { return Outcome() }
         // Before anything is removed: a list that cannot be read would leave chunks without protection.
-        _ = try usedChunks(of: Array(names.suffix(max(1, count))))
+        let kept = try backup.momentNames().filter { !old.contains($0) }
+        _ = try usedChunks(of: kept)
         try backup.beginChange()
-        for name in old { try backup.removeManifest(name) }
+        try backup.removeManifests(old)
+        try backup.removeChanges(before: kept.map { try backup.manifest($0) })
         var outcome = try removeUnusedChunks()
-        outcome.moments = Array(old)
+        outcome.moments = old
         try backup.endChange()
         return outcome
     }
@@ -40,20 +41,7 @@ package struct PruneMoments {
     }
 
     private func usedChunks(of names: [String]) throws -> Set<ChunkID> {
-        var used: Set<ChunkID> = []
-        var listings: Set<BackupContent> = []
-        func use(_ content: BackupContent) throws {
-            used.formUnion(content.lists ?? [])
-            used.formUnion(try backup.ids(of: content))
-        }
-        for name in names {
-            let manifest = try backup.manifest(name)
-            for content in [manifest.store] + manifest.files.map(\.content) { try use(content) }
-            for listing in manifest.folders.values where listings.insert(listing).inserted {
-                try use(listing)
-                for file in try backup.files(listing) { try use(file.content) }
-            }
-        }
-        return used
+        let manifests = try names.map { try backup.manifest($0) }
+        return try backup.chunks(of: manifests).union(backup.chunksOfChanges(backup.changeObjects()))
     }
 }

@@ -6,7 +6,7 @@ import Foundation
 /// them afterwards finds them all. The manifest is written last: a moment that was cut off does not exist, and the next one removes
 /// what it left.
 package struct TakeMoment {
-    private let backup: BackupFolder
+    private let backup: Backup
     private let now: () -> Int64
     private let isCancelled: () -> Bool
 
@@ -16,7 +16,7 @@ package struct TakeMoment {
     ///   - now: Returns milliseconds since 1970.
     ///   - isCancelled: Asked between files and chunks; the moment is left unfinished once it returns true.
     package init(
-        _ backup: BackupFolder, now: @escaping () -> Int64, isCancelled: @escaping () -> Bool = { false }
+        _ backup: Backup, now: @escaping () -> Int64, isCancelled: @escaping () -> Bool = { false }
     ) {
         self.backup = backup
         self.now = now
@@ -30,22 +30,26 @@ package struct TakeMoment {
     ///   - source: The files that belong to it.
     ///   - start: A time before the state was chosen, in milliseconds since 1970: what was saved later may be missing.
     ///   - program: The version of the program.
+    ///   - position: Called when all else was put; returns the place of the state among changes that are sent all the time.
     /// - Throws: `BackupError`, `CancellationError`, and the errors of the store.
     package func run(
-        _ image: some StoreImage, _ source: BackupSource, at start: Int64, program: String
+        _ image: some StoreImage, _ source: BackupSource, at start: Int64, program: String,
+        position: () throws -> ChangePosition? = { nil }
     ) throws -> BackupManifest {
-        if backup.isUnfinished { _ = try PruneMoments(backup).removeUnusedChunks() }
+        if try backup.isUnfinished() { _ = try PruneMoments(backup).removeUnusedChunks() }
         let names = try backup.momentNames()
         var time = start
         while names.contains(BackupManifest.name(of: time)) { time += 1 }
         try backup.beginChange()
+        let earlier = names.last.flatMap { try? backup.manifest($0) }
+        try backup.learnChunks(of: earlier)
         var writer = ContentWriter(backup)
         let store = try writer.add(length: image.byteCount, chunkBytes: ContentWriter.storeChunkBytes) {
             try checkCancellation()
             return try image.bytes(at: $0, count: $1)
         }
         writer.note(store: image.byteCount)
-        let folders = try addImmutableFiles(source, to: &writer)
+        let folders = try addImmutableFiles(source, since: earlier, to: &writer)
         var files: [BackupFile] = []
         for name in source.files {
             guard let bytes = try BackupDisk.read(source.folder + "/" + name) else { continue }
@@ -55,9 +59,10 @@ package struct TakeMoment {
         counts.duration = max(0, now() - start)
         let manifest = BackupManifest(
             name: BackupManifest.name(of: time), time: start, program: program, facts: image.facts, store: store,
-            folders: folders, files: files, counts: counts)
+            folders: folders, files: files, counts: counts, changes: try position())
         try backup.finish(manifest)
         try backup.endChange()
+        backup.forgetContentKey()
         return manifest
     }
 
@@ -67,10 +72,9 @@ package struct TakeMoment {
 
     /// Adds the files of each folder; those that the newest moment has are not read again.
     private func addImmutableFiles(
-        _ source: BackupSource, to writer: inout ContentWriter
+        _ source: BackupSource, since earlier: BackupManifest?, to writer: inout ContentWriter
     ) throws -> [String: BackupContent] {
         let root = source.folder + "/" + source.immutableFiles
-        let earlier = try backup.momentNames().last.flatMap { try? backup.manifest($0) }
         var folders: [String: BackupContent] = [:]
         for folder in try BackupDisk.names(in: root) ?? [] {
             try checkCancellation()
@@ -86,44 +90,13 @@ package struct TakeMoment {
                 if let content = known[name], content.bytes == length, backup.holds(content) {
                     files.append(BackupFile(name: name, content: content))
                 } else {
-                    files.append(BackupFile(name: name, content: try add(file: path, to: &writer)))
+                    let content = try writer.add(file: path, checkCancellation)
+                    files.append(BackupFile(name: name, content: content))
                 }
                 writer.note(asset: length)
             }
-            folders[folder] = try writer.add(try BackupFolder.listing(files))
+            folders[folder] = try writer.add(try Backup.listing(files), kind: .list)
         }
         return folders
-    }
-
-    private func add(file path: String, to writer: inout ContentWriter) throws -> BackupContent {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw BackupError(system: errno, "open a file", path: path) }
-        defer { close(descriptor) }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { throw BackupError(system: errno, "look at a file", path: path) }
-        let length = Int64(status.st_size)
-        return try writer.add(length: length, chunkBytes: ContentWriter.fileChunkBytes) { offset, count in
-            try checkCancellation()
-            let bytes = try BackupDisk.read(descriptor, at: offset, count: count, path: path)
-            guard bytes.count == count else { throw BackupError(system: EIO, "read all of a file", path: path) }
-            return bytes
-        }
-    }
-}
-
-extension BackupFolder {
-    /// Returns the bytes of a list of files.
-    static func listing(_ files: [BackupFile]) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return Array(try encoder.encode(files))
-    }
-
-    /// Returns the files of a list.
-    func files(_ listing: BackupContent) throws(BackupError) -> [BackupFile] {
-        guard let files = try? JSONDecoder().decode([BackupFile].self, from: Data(try bytes(of: listing))) else {
-            throw .damaged("a list of files", "its form is not known")
-        }
-        return files
     }
 }

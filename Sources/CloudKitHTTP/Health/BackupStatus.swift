@@ -15,6 +15,12 @@ package struct BackupStatus: Hashable, Sendable {
     /// The bytes of all that it holds: the store and the files.
     package var bytes: Int64 = 0
 
+    /// The time until which all changes are at the backup, in milliseconds since 1970; nil: they are not sent between moments.
+    package var changesTime: Int64?
+
+    /// The lag in milliseconds from which on changes are late.
+    package static let lagMax: Int64 = 30_000
+
     /// Creates the state of a schedule that begins.
     package init(interval: Int64, start: Int64, lastTime: Int64? = nil) {
         self.interval = interval
@@ -24,6 +30,12 @@ package struct BackupStatus: Hashable, Sendable {
 
     /// Returns the age of the newest backup in seconds; without one, the time since the schedule began.
     package func age(at now: Int64) -> Int64 { max(0, now - (lastTime ?? start)) / 1000 }
+
+    /// Returns the milliseconds by which the backup is behind the cloud; nil: changes are not sent between moments.
+    package func lag(at now: Int64) -> Int64? { changesTime.map { max(0, now - $0) } }
+
+    /// Returns whether changes do not reach the backup.
+    package func isBehind(at now: Int64) -> Bool { lag(at: now) ?? 0 > Self.lagMax }
 
     /// Returns whether the newest backup is older than two intervals.
     package func isLate(at now: Int64) -> Bool { age(at: now) > 2 * interval }

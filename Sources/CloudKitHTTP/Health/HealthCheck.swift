@@ -53,6 +53,12 @@ struct HealthCheck {
             let age = backup.age(at: cloud.serverEnvironment.now())
             failures.append(#"{"check":"backup","status":"failed","reason":"the backup is late","ageSeconds":\#(age)}"#)
         }
+        if let backup = storage?.backup, backup.isBehind(at: cloud.serverEnvironment.now()) {
+            let lag = (backup.lag(at: cloud.serverEnvironment.now()) ?? 0) / 1000
+            failures.append(
+                #"{"check":"backupChanges","status":"failed","reason":"changes do not reach the backup","lagSeconds":\#(lag)}"#
+            )
+        }
         if let storage, storage.freeBytes < StorageStatus.freeBytesMin {
             failures.append(#"{"check":"disk","status":"failed","freeBytes":\#(storage.freeBytes)}"#)
         }

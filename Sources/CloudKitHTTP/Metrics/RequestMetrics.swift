@@ -30,6 +30,7 @@ package final class RequestMetrics: Sendable {
     private let storeWritable: Meter
     private let accounts: Meter
     private let backupAge: Meter
+    private let backupLag: Meter
     private let backupSeconds: Meter
     private let backupBytes: Meter
     private let backupBytesAdded: Counter
@@ -84,6 +85,7 @@ package final class RequestMetrics: Sendable {
         storeWritable = Meter(label: "welkin_store_writable", factory: factory)
         accounts = Meter(label: "welkin_accounts", factory: factory)
         backupAge = Meter(label: "welkin_backup_age_seconds", factory: factory)
+        backupLag = Meter(label: "welkin_backup_lag_seconds", factory: factory)
         backupSeconds = Meter(label: "welkin_backup_duration_seconds", factory: factory)
         backupBytes = Meter(label: "welkin_backup_bytes", factory: factory)
         backupBytesAdded = Counter(label: "welkin_backup_added_bytes_total", factory: factory)
@@ -150,6 +152,7 @@ package final class RequestMetrics: Sendable {
     /// Shows the state of the scheduled backups.
     package func measured(_ status: BackupStatus, now: Int64) {
         backupAge.set(status.age(at: now))
+        if let lag = status.lag(at: now) { backupLag.set(Double(lag) / 1000) }
         backupSeconds.set(Double(status.duration) / 1000)
         backupBytes.set(status.bytes)
     }
@@ -229,6 +232,9 @@ package final class RequestMetrics: Sendable {
             MetricFamily(
                 name: "welkin_backup_age_seconds", kind: .gauge,
                 help: "Age of the newest scheduled backup; without one, of the schedule."),
+            MetricFamily(
+                name: "welkin_backup_lag_seconds", kind: .gauge,
+                help: "Time by which a backup that gets all changes is behind the cloud; 0 without one."),
             MetricFamily(
                 name: "welkin_backup_duration_seconds", kind: .gauge, help: "Time that the newest backup took."),
             MetricFamily(

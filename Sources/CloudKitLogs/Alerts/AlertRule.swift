@@ -22,6 +22,8 @@ package struct AlertRule: Hashable, Sendable, Codable {
         case writable
         /// The age of the newest scheduled backup, in minutes.
         case backupAgeMinutes
+        /// The time by which a backup that gets all changes is behind the cloud, in seconds.
+        case backupLagSeconds
     }
 
     /// The name, by which rules are told apart.
@@ -97,6 +99,7 @@ package struct AlertRule: Hashable, Sendable, Codable {
         case .storeMegabytes: return disk.map { Double($0.storeBytes) / 1_000_000 }
         case .writable: return disk.map { $0.isWritable ? 1 : 0 }
         case .backupAgeMinutes: return disk?.backupAge.map { Double($0) / 60 }
+        case .backupLagSeconds: return disk?.backupLag.map { Double($0) / 1000 }
         default: break
         }
         var all = TelemetryCounts()
@@ -112,7 +115,7 @@ package struct AlertRule: Hashable, Sendable, Codable {
         case .throttles: return Double(all.throttled)
         case .latency99: return all.latencies.percentile(0.99) ?? 0
         case .pushesDropped: return Double(all.itemsFailed)
-        case .freeMegabytes, .storeMegabytes, .writable, .backupAgeMinutes: return nil
+        case .freeMegabytes, .storeMegabytes, .writable, .backupAgeMinutes, .backupLagSeconds: return nil
         }
     }
 
@@ -143,10 +146,15 @@ package struct AlertDisk: Hashable, Sendable {
     package var isWritable: Bool
     /// The age of the newest scheduled backup in seconds; nil without a schedule.
     package var backupAge: Int64?
+    /// The time in milliseconds by which the backup is behind the cloud; nil if changes are not sent all the time.
+    package var backupLag: Int64?
 
     /// Creates a state.
-    package init(freeBytes: Int64, storeBytes: Int64, isWritable: Bool, backupAge: Int64? = nil) {
+    package init(
+        freeBytes: Int64, storeBytes: Int64, isWritable: Bool, backupAge: Int64? = nil, backupLag: Int64? = nil
+    ) {
         self.backupAge = backupAge
+        self.backupLag = backupLag
         self.freeBytes = freeBytes
         self.storeBytes = storeBytes
         self.isWritable = isWritable

@@ -120,6 +120,7 @@ struct AlertsPage: ConsolePage {
         case .storeMegabytes: "size of the store in MB"
         case .writable: "writing works (1) or not (0)"
         case .backupAgeMinutes: "age of the backup in minutes"
+        case .backupLagSeconds: "seconds by which the backup is behind"
         }
     }
 

@@ -50,7 +50,7 @@ struct AlertService: Service {
         let disk = monitor.status.map {
             AlertDisk(
                 freeBytes: $0.freeBytes, storeBytes: $0.storeBytes, isWritable: $0.isWritable,
-                backupAge: $0.backup?.age(at: now))
+                backupAge: $0.backup?.age(at: now), backupLag: $0.backup?.lag(at: now))
         }
         let longest = rules.map(\.minutes).max() ?? 0
         guard longest > 0 else { return [:] }

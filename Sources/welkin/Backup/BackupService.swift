@@ -43,20 +43,14 @@ struct BackupService: Service {
             let schedule = schedule
             let manifest = try await orders.report("backup", by: "schedule", in: nil) {
                 try await CloudMoments.onThread {
-                    let backup = try BackupFolder.begin(schedule.path, passphrase: schedule.passphrase)
+                    let backup = try Backup.begin(schedule.place, schedule.access)
                     let manifest = try schedule.moments.take(into: backup) { isStopping.isSet }
                     _ = try PruneMoments(backup).run(keeping: schedule.keep)
                     return manifest
                 }
             }
-            let counts = manifest.counts
-            schedule.monitor.update { status in
-                status.lastTime = manifest.time
-                status.duration = counts.duration
-                status.bytesAdded = counts.bytesAdded
-                status.bytes = counts.storeBytes + counts.assetBytes
-            }
-            metrics.backupTaken(bytesAdded: counts.bytesAdded)
+            schedule.monitor.took(manifest)
+            metrics.backupTaken(bytesAdded: manifest.counts.bytesAdded)
             return true
         } catch is CancellationError {
             return false
@@ -69,7 +63,7 @@ struct BackupService: Service {
 }
 
 /// Says to a thread that its work is to end.
-private final class StopFlag: Sendable {
+final class StopFlag: Sendable {
     private let state = Atomic(false)
 
     var isSet: Bool { state.load(ordering: .relaxed) }

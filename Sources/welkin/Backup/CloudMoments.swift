@@ -16,16 +16,23 @@ struct CloudMoments {
     static let immutableFiles = assets + "/files"
     static let storeName = "welkin.sqlite"
 
+    /// The folder with the writing keys of backups that are sealed to a recipient.
+    static func writingKeys(in folder: String) -> String { folder + "/backup-keys" }
+
     /// Files that say what this process, this machine or this run is doing, and the log of requests.
     private static let excluded: Set = ["served", "serve.lock", "write-probe", storeName, "logs.sqlite"]
 
     /// Takes a moment, while the cloud runs or not. Waits for the disk.
     ///
+    /// - Parameters:
+    ///   - backup: The backup, opened with `begin`.
+    ///   - stream: The changes that are sent meanwhile; nil: none are.
+    ///   - isCancelled: Asked between files and chunks.
     /// - Throws: `BackupError`, `StoreError`, `CancellationError`.
     func take(
-        into backup: BackupFolder, isCancelled: @escaping () -> Bool = { false }
+        into backup: Backup, beside stream: ChangeStream? = nil, isCancelled: @escaping () -> Bool = { false }
     ) throws -> BackupManifest {
-        try check(backup: backup.path)
+        try check(backup: backup.place)
         guard let hold = FileHold(folder + "/" + Self.assets) else {
             throw BackupError(
                 .busy, reason: "another backup of this cloud is under way", remedy: "wait until it has finished",
@@ -34,15 +41,30 @@ struct CloudMoments {
         defer { withExtendedLifetime(hold) {} }
         // Before the state is chosen: what was saved later than this time may be missing in it.
         let time = Self.now()
-        let source = BackupSource(folder: folder, immutableFiles: Self.immutableFiles, files: try fileNames())
-        return try SQLiteStore.withState(path: folder + "/" + Self.storeName) { state in
-            try TakeMoment(backup, now: Self.now, isCancelled: isCancelled)
-                .run(StoreStateImage(state: state), source, at: time, program: BuildVersion.text)
+        let source = try source()
+        let position = stream.map { ChangePositionSearch($0, now: Self.now) }
+        return try SQLiteStore.withState(path: storePath) { state in
+            position?.stateChosen()
+            let moment = TakeMoment(backup, now: Self.now) {
+                position?.look()
+                return isCancelled()
+            }
+            return try moment.run(
+                StoreStateImage(state: state), source, at: time, program: BuildVersion.text,
+                position: { try position?.found(isCancelled: isCancelled) })
         }
     }
 
+    /// The path of the store's file.
+    var storePath: String { folder + "/" + Self.storeName }
+
+    /// Returns what belongs to a moment beside the store.
+    func source() throws -> BackupSource {
+        BackupSource(folder: folder, immutableFiles: Self.immutableFiles, files: try fileNames())
+    }
+
     /// Refuses a backup inside the data folder, which would be lost with it, and the reverse.
-    func check(backup path: String) throws { try Self.check(path, isApartFrom: folder) }
+    func check(backup place: any BackupPlace) throws { try Self.check(place, isApartFrom: folder) }
 
     /// Runs `work` on a thread of its own, which may wait for the disk.
     static func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
@@ -52,16 +74,20 @@ struct CloudMoments {
     }
 
     /// Restores a moment into an empty folder, as a store with a new epoch.
-    static func restore(_ manifest: BackupManifest, from backup: BackupFolder, to folder: String) async throws {
-        try check(backup.path, isApartFrom: folder)
+    ///
+    /// - Parameter plan: Changes to apply; nil: none.
+    static func restore(
+        _ manifest: BackupManifest, applying plan: ChangePlan? = nil, from backup: Backup, to folder: String
+    ) async throws {
+        try check(backup.place, isApartFrom: folder)
         umask(0o077)
         try await RestoreMoment(backup).run(
-            manifest, to: folder, storeName: storeName, immutableFiles: immutableFiles
+            manifest, to: folder, storeName: storeName, immutableFiles: immutableFiles, applying: plan
         ) { draft in
             let path = draft + "/" + storeName
             try SQLiteStore.renewEpoch(path: path)
             let moments = CloudMoments(folder: draft)
-            try await moments.continueFromEarlierState(restoredTo: manifest.time)
+            try await moments.continueFromEarlierState(restoredTo: plan?.time ?? manifest.time)
             let inspection = try SQLiteStore.inspect(path: path)
             // So that the start knows this state as the one that is to be served.
             try ServedFile(
@@ -84,8 +110,9 @@ struct CloudMoments {
         }.sorted()
     }
 
-    private static func check(_ backup: String, isApartFrom folder: String) throws {
-        let backup = resolved(backup) + "/"
+    private static func check(_ place: any BackupPlace, isApartFrom folder: String) throws {
+        guard let place = place as? FolderPlace else { return }
+        let backup = resolved(place.address) + "/"
         let folder = resolved(folder) + "/"
         guard !backup.hasPrefix(folder), !folder.hasPrefix(backup) else {
             throw BackupError(

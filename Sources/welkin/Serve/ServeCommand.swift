@@ -189,7 +189,11 @@ struct ServeCommand: AsyncParsableCommand {
                 folder: folder.path, cloud: cloud, monitor: storage, metrics: application.metrics,
                 backups: schedule?.monitor, log: log, logger: logger)
             if let schedule {
-                let service = BackupService(schedule: schedule, metrics: application.metrics, logger: logger)
+                let metrics = application.metrics
+                let service: any Service =
+                    schedule.isContinuous
+                    ? ContinuousBackupService(schedule: schedule, metrics: metrics, logger: logger)
+                    : BackupService(schedule: schedule, metrics: metrics, logger: logger)
                 services.services.insert(.init(service: service), at: 0)
             }
             // Health is known before the first request.

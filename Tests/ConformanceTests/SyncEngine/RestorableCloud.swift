@@ -80,7 +80,7 @@ final class RestorableCloud {
     }
 
     private static func backUp(_ place: String, to path: String) throws -> String {
-        let backup = try BackupFolder.begin(path)
+        let backup = try Backup.begin(path)
         let now = { Int64(Date().timeIntervalSince1970 * 1000) }
         let start = now()
         let hold = FileHold(place + "/assets")
@@ -99,7 +99,7 @@ final class RestorableCloud {
         await store.close()
         generation += 1
         let place = "\(folder)/\(generation)"
-        let backup = try BackupFolder.open(folder + "/backup")
+        let backup = try Backup.open(folder + "/backup")
         let manifest = try backup.manifest(moment)
         try await RestoreMoment(backup).run(
             manifest, to: place, storeName: Self.storeName, immutableFiles: Self.immutableFiles

@@ -122,6 +122,12 @@ enum BackupDisk {
         return Int64(status.st_size)
     }
 
+    /// Whether there is a folder.
+    static func isFolder(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     /// Makes the content of an open file durable.
     static func synchronize(_ descriptor: Int32, path: String) throws(BackupError) {
         guard fsync(descriptor) == 0 else { throw BackupError(system: errno, "flush a file", path: path) }
@@ -156,6 +162,9 @@ enum BackupDisk {
             try synchronizeFolder(of: folder)
         }
     }
+
+    /// The last part of a name.
+    static func name(of path: String) -> String { path.split(separator: "/").last.map(String.init) ?? "" }
 
     static func parent(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
