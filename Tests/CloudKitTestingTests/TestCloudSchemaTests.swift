@@ -106,4 +106,29 @@ import Testing
             #expect(wrong?.description.contains("/nowhere.json") == true)
         }
     }
+
+    @Test func `many records of several files are seeded in the order of the files`() async throws {
+        func items(_ numbers: Range<Int>) -> String {
+            "["
+                + numbers.map { #"{"recordType": "Note", "recordName": "n\#($0)", "zone": "Notes"}"# }.joined(
+                    separator: ",") + "]"
+        }
+        let first = try file("1.json", items(0..<1300))
+        let folder = first.deletingLastPathComponent()
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try Data(items(1300..<1500).utf8).write(to: folder.appending(path: "2.json"))
+        try await TestCloud.run { cloud in
+            let ada = try await cloud.user()
+            let saved = try await cloud.seed(folder.path, as: ada, in: container)
+            #expect(saved.map(\.recordID.recordName) == (0..<1500).map { "n\($0)" })
+            #expect(saved.allSatisfy { $0.recordChangeTag != nil })
+
+            // A file that cannot be read ends the seeding with its name, whatever is being saved.
+            try Data("[{}]".utf8).write(to: folder.appending(path: "3.json"))
+            let wrong = await #expect(throws: (any Error).self) {
+                try await cloud.seed(folder.appending(path: "3.json").path, as: ada, in: container)
+            }
+            #expect("\(wrong.map { String(describing: $0) } ?? "")".contains("3.json"))
+        }
+    }
 }

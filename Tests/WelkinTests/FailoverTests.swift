@@ -25,7 +25,10 @@ struct FailoverTests {
         var followed: [String: Int] = [:]
         /// The longest time from a save to its answer.
         var longest = Duration.zero
-        var writersEnded = false
+        /// Writers finish the record they are at and end.
+        var writersShallEnd = false
+        /// Every writer has ended: nothing is added to `saved` any more.
+        var writersHaveEnded = false
     }
 
     /// Random numbers that a seed decides.
@@ -47,7 +50,7 @@ struct FailoverTests {
         _ app: CKContainer, _ prefix: String, in zone: CKRecordZone.ID, _ box: LedgerBox
     ) async throws {
         var number = 0
-        while !box.value.withLock({ $0.writersEnded }) {
+        while !box.value.withLock({ $0.writersShallEnd }) {
             number += 1
             let name = "\(prefix)-\(number)"
             let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
@@ -76,7 +79,7 @@ struct FailoverTests {
     ) async throws {
         var token: CKServerChangeToken?
         while true {
-            let hasEnded = box.value.withLock { $0.writersEnded && $0.saved.isSubset(of: $0.followed.keys) }
+            let hasEnded = box.value.withLock { $0.writersHaveEnded && $0.saved.isSubset(of: $0.followed.keys) }
             do {
                 let page = try await app.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: token)
                 token = page.changeToken
@@ -138,8 +141,9 @@ struct FailoverTests {
                 }
             }
             try await progress(10)
-            ledger.value.withLock { $0.writersEnded = true }
+            ledger.value.withLock { $0.writersShallEnd = true }
             for writer in writers { try await writer.value }
+            ledger.value.withLock { $0.writersHaveEnded = true }
             try await follower.value
             let found = try await NodesUnderTest.names(second.privateCloudDatabase, in: zone)
             let met = ledger.value.withLock { $0 }

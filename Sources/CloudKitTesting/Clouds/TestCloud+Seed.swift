@@ -31,9 +31,13 @@ extension TestCloud {
         let device = try await user.device("seed").container(container, environment)
         let target = database == .public ? device.publicCloudDatabase : device.privateCloudDatabase
         var saved: [CKRecord] = []
-        for file in try SeedFile.files(at: path) {
+        var files = try SeedFile.files(at: path)[...]
+        // The next file is read while the records of one are saved.
+        var reading = files.popFirst().map { file in Task { try SeedFile.read(file) } }
+        defer { reading?.cancel() }
+        while let content = try await reading?.value {
+            reading = files.popFirst().map { file in Task { try SeedFile.read(file) } }
             var byZone: [(zone: CKRecordZone.ID, records: [CKRecord])] = []
-            let content = try SeedFile.read(file)
             for record in content.records {
                 let zone = record.recordID.zoneID
                 if let index = byZone.firstIndex(where: { $0.zone == zone }) {
@@ -44,12 +48,25 @@ extension TestCloud {
             }
             for (zone, records) in byZone {
                 if zone != CKRecordZone.default().zoneID { _ = try await target.save(CKRecordZone(zoneID: zone)) }
-                for batch in SeedFile.batches(of: records, bytes: content.bytes) {
-                    saved += try await save(batch, in: target)
-                }
+                saved += try await save(SeedFile.batches(of: records, bytes: content.bytes), in: target)
             }
         }
         return saved
+    }
+
+    /// Saves batches of records, a few at a time, and returns the saved records in their order.
+    private func save(_ batches: [ArraySlice<CKRecord>], in database: CKDatabase) async throws -> [CKRecord] {
+        try await withThrowingTaskGroup(of: (index: Int, records: [CKRecord]).self) { group in
+            var saved: [[CKRecord]] = Array(repeating: [], count: batches.count)
+            for (index, batch) in batches.enumerated() {
+                if index >= SeedFile.requestsAtOnce, let done = try await group.next() {
+                    saved[done.index] = done.records
+                }
+                group.addTask { (index, try await save(batch, in: database)) }
+            }
+            while let done = try await group.next() { saved[done.index] = done.records }
+            return saved.flatMap { $0 }
+        }
     }
 
     /// Saves records in one request, or in halves where that is too large.
@@ -106,6 +123,8 @@ private enum SeedFile {
         return stride(from: 0, to: records.count, by: size).map { records[$0..<min($0 + size, records.count)] }
     }
 
+    /// The device makes requests while the cloud works at others.
+    static let requestsAtOnce = 3
     private static let requestRecordsMax = 400
     private static let requestBytes = 1_000_000
 
