@@ -62,7 +62,7 @@ extension TestCloud {
                 if index >= SeedFile.requestsAtOnce, let done = try await group.next() {
                     saved[done.index] = done.records
                 }
-                group.addTask { (index, try await save(batch, in: database)) }
+                group.addTask { (index, try await self.save(batch, in: database)) }
             }
             while let done = try await group.next() { saved[done.index] = done.records }
             return saved.flatMap { $0 }
