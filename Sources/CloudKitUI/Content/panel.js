@@ -84,7 +84,12 @@ function finish() {
   window.close();
 }
 
+let questions = 0;
+
+/** Returns whether the person says yes. A question that another one follows is answered with no. */
 async function ask(text) {
+  questions += 1;
+  const number = questions;
   find("question-text").textContent = text;
   const dialog = find("question");
   dialog.returnValue = "no";
@@ -92,8 +97,8 @@ async function ask(text) {
   find("question-no").focus();
   // The event of an earlier question may still be on its way.
   do await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
-  while (dialog.open);
-  return dialog.returnValue === "yes";
+  while (dialog.open && number === questions);
+  return number === questions && dialog.returnValue === "yes";
 }
 
 // MARK: Drawing
