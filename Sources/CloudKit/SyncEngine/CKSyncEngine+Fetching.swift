@@ -46,6 +46,7 @@ extension CKSyncEngine {
             do {
                 let page = try await database.configured(options.operationGroup).databaseChanges(
                     since: token.map { CKServerChangeToken($0) })
+                if token == nil, !startsOver, let moment = momentOfUnreadRestoration { return moment }
                 unseen.subtract(page.modifications.map(\.zoneID))
                 unseen.subtract(page.deletions.map(\.zoneID))
                 // A zone that a restored cloud lost was not deleted by anyone.

@@ -45,6 +45,17 @@ extension CKSyncEngine {
         }
     }
 
+    /// The epoch of the cloud's store and the time of the state with which it began, as the last answer named them.
+    var storeEpoch: (name: String, restoredTo: Int64)? { database.connection.cloud.storeEpoch }
+
+    /// The time of the state to which the cloud was restored since this engine saved its first changes, if it was.
+    ///
+    /// As long as no page of the database's feed was read, no token expires that would tell.
+    var momentOfUnreadRestoration: Int64? {
+        guard let first = state.value.firstEpoch, let present = storeEpoch, present.name != first else { return nil }
+        return present.restoredTo
+    }
+
     /// The time of this device's clock in milliseconds since 1970.
     var now: Int64 { database.connection.cloud.clientEnvironment.milliseconds() }
 }

@@ -31,6 +31,7 @@ extension CKSyncEngine {
             .prefix(RequestLimits.itemsMax)
         guard !pending.isEmpty else { return false }
         var outcome = ZonesOutcome()
+        let epoch = storeEpoch?.name
         do {
             var zones: [CKRecordZone] = []
             var gone: [CKRecordZone.ID] = []
@@ -53,6 +54,7 @@ extension CKSyncEngine {
         await post(
             .sentDatabaseChanges(event),
             preparing: { state in
+                if !saved.isEmpty { state.noteEpoch(epoch) }
                 let isNew = state.noteSent(zones: saved, now: now)
                 return state.settle(outcome.settled, until: known.revision) || isNew
             })
@@ -70,12 +72,15 @@ extension CKSyncEngine {
         guard ids.allSatisfy(context.options.scope.contains) else {
             throw CKError.invalidArguments("A batch of record zone changes holds changes outside of the scope")
         }
+        // That of the cloud before the request: after one that was restored meanwhile the changes are offered once too often, never lost.
+        let epoch = storeEpoch?.name
         let outcome = await send(batch, context.options.operationGroup)
         let event = outcome.event
         let now = now
         await post(
             .sentRecordZoneChanges(event),
             preparing: { state in
+                if !event.savedRecords.isEmpty { state.noteEpoch(epoch) }
                 let isNew = state.noteSent(event.savedRecords, event.deletedRecordIDs, now: now)
                 return state.settle(outcome.settled, until: known.revision) || isNew
             })

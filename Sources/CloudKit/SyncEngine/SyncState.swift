@@ -5,6 +5,8 @@ struct SyncState: Sendable {
     /// A user was signed in and no longer is: changes added since belong to no user (B-SYN-12).
     var wasSignedOut = false
     var databaseToken: String?
+    /// The epoch of the cloud's store in which this engine saved its first changes, until a database token says from when on there is news.
+    var firstEpoch: String?
     /// The zones that exist according to the feed, each with the position in its feed.
     var zones: [CKRecordZone.ID: ZoneProgress] = [:]
     /// Zones with news that were not fetched yet, in the order in which they were heard of.
@@ -95,6 +97,7 @@ struct SyncState: Sendable {
             if zones[zone] == nil { zones[zone] = ZoneProgress() }
             if waiting.insert(zone).inserted { unfetched.append(zone) }
         }
+        firstEpoch = nil
         defer { databaseToken = token }
         return databaseToken != token || !modified.isEmpty || !deleted.isEmpty
     }
@@ -122,6 +125,11 @@ struct SyncState: Sendable {
         }
         zones[zone] = progress
         return isNew
+    }
+
+    /// Notes the epoch in which something is saved, if no database token tells whether the cloud is restored later.
+    mutating func noteEpoch(_ epoch: String?) {
+        if databaseToken == nil, firstEpoch == nil { firstEpoch = epoch }
     }
 
     /// Records changes that were sent.

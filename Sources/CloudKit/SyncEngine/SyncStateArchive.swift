@@ -31,6 +31,7 @@ struct SyncStateArchive: Codable {
     private var user: String?
     private var wasSignedOut: Bool?
     private var databaseToken: String?
+    private var firstEpoch: String?
     private var zones: [Zone] = []
     private var unfetched: [Int] = []
     private var databaseChanges: [Change] = []
@@ -42,6 +43,7 @@ struct SyncStateArchive: Codable {
         user = state.user
         wasSignedOut = state.wasSignedOut ? true : nil
         databaseToken = state.databaseToken
+        firstEpoch = state.firstEpoch
         subscriptionID = state.subscriptionID
         hasUntrackedChanges = state.hasUntrackedChanges ? true : nil
         var places: [CKRecordZone.ID: Int] = [:]
@@ -99,6 +101,7 @@ struct SyncStateArchive: Codable {
         state.subscriptionID = subscriptionID
         _ = state.noteDatabaseChanges(modified: unfetched.map { ids[$0] }, deleted: [], token: "")
         state.databaseToken = databaseToken
+        state.firstEpoch = firstEpoch
         for (zone, id) in zip(zones, ids) where zone.isKnown == true {
             state.zones[id] = SyncState.ZoneProgress(
                 token: zone.token, savedUnread: zone.savedUnread ?? [:],

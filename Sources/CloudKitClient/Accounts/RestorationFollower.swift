@@ -63,12 +63,11 @@ package final class RestorationFollower: Sendable {
     /// Takes the header of an answer: the epoch, and after a semicolon the time of the state with which it began.
     func note(_ header: String, now: Int64) {
         guard state.withLock({ $0.header != header }) else { return }
-        let parts = header.split(separator: ";", maxSplits: 1)
-        guard let epoch = parts.first, header.utf8.count <= Self.headerBytesMax else { return }
-        let restoredTo = parts.count > 1 ? Int64(parts[1]) ?? 0 : 0
+        let (epoch, restoredTo) = Self.parts(of: header)
+        guard !epoch.isEmpty, header.utf8.count <= Self.headerBytesMax else { return }
         // A profile that cannot be written reports older versions as changed data, as without a claim.
         let known = try? change { restorations in
-            restorations.note(epoch: String(epoch), restoredTo: restoredTo, of: endpoint, now: now)
+            restorations.note(epoch: epoch, restoredTo: restoredTo, of: endpoint, now: now)
             return restorations.clouds[endpoint]
         }
         guard let known else { return }
@@ -76,6 +75,20 @@ package final class RestorationFollower: Sendable {
     }
 
     private static let headerBytesMax = 128
+
+    /// The epoch of the cloud's store and the time of the state with which it began, as the last answer named them, also one to an earlier process.
+    var storeEpoch: (name: String, restoredTo: Int64)? {
+        guard let header = state.withLock(\.header) else {
+            return known.map { ($0.epoch, $0.claims.last?.restoredTo ?? $0.firstRestoredTo) }
+        }
+        let (name, restoredTo) = Self.parts(of: header)
+        return (name, restoredTo)
+    }
+
+    private static func parts(of header: String) -> (epoch: String, restoredTo: Int64) {
+        let parts = header.split(separator: ";", maxSplits: 1)
+        return (parts.first.map { String($0) } ?? "", parts.count > 1 ? Int64(parts[1]) ?? 0 : 0)
+    }
 
     /// The claims as they are now: the user may have accepted them in another process.
     var claimed: Claimed {

@@ -40,6 +40,10 @@ package struct CloudAccess: Sendable {
     /// Follows whether the cloud was restored from a backup.
     let restorations: RestorationFollower
 
+    /// The epoch of the cloud's store and the time of the state with which it began, as the last answer named them, also one to an earlier process;
+    /// nil: none did.
+    package var storeEpoch: (name: String, restoredTo: Int64)? { restorations.storeEpoch }
+
     /// Reads a refusal; the wait that the cloud asks for holds for all requests (B-THR-03).
     func refusal(of response: TransportResponse) -> RequestFailure {
         var refusal = WireError(wireAnswer: response.body, status: response.status).failure

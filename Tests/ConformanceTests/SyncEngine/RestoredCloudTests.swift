@@ -80,6 +80,27 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `B-SYN-17 a device that saved and never fetched loses nothing`(isZoneInMoment: Bool) async throws {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let other = try await cloud.device(of: user).privateCloudDatabase
+            if isZoneInMoment { try await other.save(Notebook.zone) }
+            let app = try await cloud.app(of: user)
+            let moment = try await cloud.backUp()
+            await app.write("a", "one", edit: 1)
+            try await app.syncEngine.sendChanges()
+            try await cloud.restore(moment)
+            try await app.syncEngine.fetchChanges()
+            try await app.sync()
+            #expect(await app.deletions.isEmpty)
+            for device in [app, try await cloud.app(of: user)] {
+                try await device.sync()
+                #expect(await device.notes.mapValues(\.text) == ["a": "one"])
+            }
+        }
+    }
+
     @Test func `B-BKD-13 a change tag of a lost version never matches a later one`() async throws {
         try await RestorableCloud.run { cloud in
             let user = try await cloud.present.addUser("ada")
