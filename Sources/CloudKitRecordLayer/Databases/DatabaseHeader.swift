@@ -42,6 +42,13 @@ package struct DatabaseHeader: Hashable, Sendable {
     /// The key of the header.
     package static let key: Bytes = [Subspace.databaseHeader.rawValue]
 
+    /// Lets a database that has given out no version yet begin with later ones.
+    ///
+    /// - Parameter version: The version after which it begins.
+    package mutating func begin(after version: UInt64) {
+        if self.version == 0 { self.version = version }
+    }
+
     /// Takes the next `count` versions; the first of them.
     package mutating func takeVersions(_ count: Int) -> UInt64 {
         defer { version += UInt64(count) }

@@ -31,6 +31,7 @@ package struct ExpireTokens: Sendable {
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
         try await cloud.store.write(partition) { transaction in
             var header = try await transaction.databaseHeader()
+            header.begin(after: cloud.storeHistory.versionBeforeFirst(now: cloud.serverEnvironment.now()))
             header.horizon = header.takeVersions(1)
             transaction.set(header)
         }

@@ -6,9 +6,17 @@ extension Cloud {
     ///
     /// - Parameter epoch: The epoch under which the device's token was read; once it has changed nothing more is done.
     func noteLaterState(than epoch: UInt64) async throws {
-        guard store.epoch == epoch else { return }
-        try await store.renewEpoch(from: epoch)
-        storeHistory.note(.deviceAhead)
+        // In a task of its own: it goes on when the device does not wait.
+        try await Task {
+            try await storeHistory.turns.withLock {
+                guard store.epoch == epoch else { return }
+                let partitions = try await registry.databases()
+                try await ContinueFromEarlierState(self).run(
+                    restoredTo: 0, partitions: partitions.map(\.name))
+                try await store.renewEpoch(from: epoch)
+                storeHistory.note(.deviceAhead)
+            }
+        }.value
     }
 
     /// Runs `body`, and begins a new epoch if it refuses the token of a device that knows a later state.

@@ -1,3 +1,4 @@
+import AsyncLocks
 import Synchronization
 
 /// The reasons for which the store was given another epoch, so that every device fetches everything again.
@@ -17,10 +18,12 @@ package final class StoreHistory: Sendable {
     private struct State {
         var renewals: [EpochRenewal] = []
         var unreportedCount = 0
-        var restoredTo: Int64 = 0
+        var restoredTo: Int64?
     }
 
     private let state = Mutex(State())
+    /// Held while the store is prepared for new changes after a device has shown that it went back.
+    let turns = AsyncMutex()
 
     /// Creates an empty history.
     package init() {}
@@ -29,7 +32,14 @@ package final class StoreHistory: Sendable {
     package var renewals: [EpochRenewal] { state.withLock { $0.renewals } }
 
     /// The time of the earlier state that the store went back to last, in milliseconds since 1970; 0 if it is not known.
-    package var restoredTo: Int64 { state.withLock { $0.restoredTo } }
+    package var restoredTo: Int64 { state.withLock { $0.restoredTo ?? 0 } }
+
+    /// Returns the version after which a database begins that has given out none: devices may know versions of a lost state of it.
+    ///
+    /// - Parameter now: Milliseconds since 1970; of a store that went back, databases begin there, as those that it has go on there.
+    func versionBeforeFirst(now: Int64) -> UInt64 {
+        state.withLock { $0.restoredTo } == nil ? 0 : UInt64(max(0, now))
+    }
 
     /// Notes the time of the earlier state that the store went back to; 0 if it is not known.
     package func note(restoredTo time: Int64) { state.withLock { $0.restoredTo = time } }

@@ -4,7 +4,8 @@ import CloudKitRecordLayer
 ///
 /// After the state other changes were made, which are lost here, and devices know them. So nothing that names a change is given out again: versions, and
 /// with them change tags, and positions in the queues of notifications go on from the present time in milliseconds, which is beyond all that were given out
-/// before, unless a database has seen more than a thousand changes a second over all of its time.
+/// before, unless a database has seen more than a thousand changes a second over all of its time. Databases that have given out no version do the same
+/// with their first one.
 package struct ContinueFromEarlierState: Sendable {
     private let cloud: Cloud
 
@@ -28,7 +29,7 @@ package struct ContinueFromEarlierState: Sendable {
                     transaction.set(header)
                 }
                 var queue = try await transaction.notificationQueueHeader()
-                if queue.sequence > 0, queue.sequence < first {
+                if queue.sequence > 0 || !queue.devices.isEmpty, queue.sequence < first {
                     queue.sequence = first
                     transaction.set(queue)
                 }

@@ -94,15 +94,19 @@ final class PartitionRegistry: Sendable {
 
     /// Every container and environment that has data.
     func containers() async throws -> Set<ContainerEnvironment> {
-        let partitions = try await store.read(.registry) { view in
-            try await view.knownPartitions(prefix: "private/") + view.knownPartitions(prefix: "public/")
-        }
-        return Set(
-            partitions.compactMap { partition in
+        Set(
+            try await databases().compactMap { partition in
                 DatabaseContext(partition: partition).map {
                     ContainerEnvironment(container: $0.address.container, environment: $0.address.environment)
                 }
             })
+    }
+
+    /// Every listed partition of a database.
+    func databases() async throws -> [StoragePartition] {
+        try await store.read(.registry) { view in
+            try await view.knownPartitions(prefix: "private/") + view.knownPartitions(prefix: "public/")
+        }.filter { DatabaseContext(partition: $0) != nil }
     }
 
     /// Every listed partition with data of one container and environment.

@@ -33,9 +33,11 @@ package struct ModifyRecords: Sendable {
                 serverEnvironment: cloud.serverEnvironment,
                 seal: cloud.assetSeal, limits: limits)
         }
+        let now = cloud.serverEnvironment.now()
         let batch = ChangeBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
-            clientChangeToken: request.clientChangeToken, limits: limits, now: cloud.serverEnvironment.now())
+            clientChangeToken: request.clientChangeToken, limits: limits, now: now,
+            versionBeforeFirst: cloud.storeHistory.versionBeforeFirst(now: now))
         let update = ZoneStateKeeper.keepsStates(in: place) ? request.stateUpdate : nil
         let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) {
             try await run(batch, keeping: update)

@@ -15,6 +15,8 @@ struct ChangeBatch: Sendable {
     let limits: Limits
     /// Milliseconds since 1970.
     let now: Int64
+    /// The version after which a database begins that has given out none.
+    var versionBeforeFirst: UInt64 = 0
     /// The words of its texts, as far as they were found before.
     var words = PreparedWords()
 
@@ -37,7 +39,8 @@ struct ChangeBatch: Sendable {
         _ schema: Schema, hasPendingWork: Bool, pendingNotifications: NotificationBuffer,
         _ transaction: inout StorageWriter
     ) async throws -> Result {
-        let headers = try await transaction.headers(zoneNamed: zoneName)
+        var headers = try await transaction.headers(zoneNamed: zoneName)
+        headers.database.begin(after: versionBeforeFirst)
         guard headers.database.schemaFloor <= schema.version else { return .schemaIsOld }
         let access = try await CallerAccess(headers.zone, in: place, transaction)
         let zone = access.zone

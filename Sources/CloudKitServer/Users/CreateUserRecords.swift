@@ -45,9 +45,10 @@ package struct CreateUserRecords: Sendable {
         let item = IncomingChange(
             RecordOperation(.create, change), in: place, zoneName: ZoneID.defaultZoneName, desiredKeys: nil,
             serverEnvironment: cloud.serverEnvironment, seal: cloud.assetSeal, limits: cloud.limits)
+        let now = cloud.serverEnvironment.now()
         return ChangeBatch(
             items: [item], place: place, zoneName: ZoneID.defaultZoneName, wantsAtomic: false, clientChangeToken: nil,
-            limits: cloud.limits, now: cloud.serverEnvironment.now())
+            limits: cloud.limits, now: now, versionBeforeFirst: cloud.storeHistory.versionBeforeFirst(now: now))
     }
 }
 
@@ -58,7 +59,8 @@ extension ChangeBatch {
     fileprivate func makeUser(
         _ user: UserID, schema: Schema, _ transaction: inout StorageWriter
     ) async throws -> Bool {
-        let headers = try await transaction.headers(zoneNamed: zoneName)
+        var headers = try await transaction.headers(zoneNamed: zoneName)
+        headers.database.begin(after: versionBeforeFirst)
         guard headers.database.schemaFloor <= schema.version else { return false }
         if try await transaction.userRecord(user) != nil { return true }
         let draft = PlannedSave(

@@ -26,7 +26,9 @@ package struct ModifyZones: Sendable {
             try await cloud.registry.renewWorkPromise(in: place.partition, now: now)
         }
         return try await cloud.writeNotifying([place.partition]) { transaction, buffer in
-            var writer = ZoneWriter(header: try await transaction.databaseHeader(), now: now)
+            var header = try await transaction.databaseHeader()
+            header.begin(after: cloud.storeHistory.versionBeforeFirst(now: now))
+            var writer = ZoneWriter(header: header, now: now)
             var outcomes: [ZoneOutcome] = []
             for operation in operations {
                 let outcome = try await writer.apply(operation, in: place, limits: cloud.limits, &transaction)

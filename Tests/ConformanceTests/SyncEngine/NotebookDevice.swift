@@ -10,15 +10,18 @@ struct NotebookDevice {
     private(set) var app: Notebook
     let database: CKDatabase
     let weather: Weather
+    private let isSealed: Bool
 
-    init(_ database: CKDatabase, _ weather: Weather) throws {
+    /// - Parameter isSealed: Whether texts are encrypted.
+    init(_ database: CKDatabase, _ weather: Weather, isSealed: Bool = false) throws {
         self.database = database
         self.weather = weather
-        app = try Notebook(database)
+        self.isSealed = isSealed
+        app = try Notebook(database, isSealed: isSealed)
     }
 
     /// Starts the app again from its disk, as after the end of its process.
-    mutating func restart() async throws { app = try Notebook(database, disk: await app.disk) }
+    mutating func restart() async throws { app = try Notebook(database, disk: await app.disk, isSealed: isSealed) }
 
     /// Waits until the disk holds the engine's reported state, and returns its notes; nil if the app is dead.
     func storedNotes() async -> [String: Notebook.Note]? {
@@ -70,7 +73,8 @@ extension CKDatabase {
             for (id, result) in page.modificationResultsByID {
                 let record = try result.get().record
                 held[id.recordName] = Notebook.Note(
-                    text: record["text"] as? String ?? "", edit: record["edit"] as? Int ?? -1)
+                    text: record["text"] as? String ?? record.encryptedValues["text"] as? String ?? "",
+                    edit: record["edit"] as? Int ?? -1)
             }
             token = page.changeToken
             moreComing = page.moreComing

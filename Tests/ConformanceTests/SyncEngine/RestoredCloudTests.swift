@@ -101,6 +101,31 @@ import Testing
         }
     }
 
+    @Test(arguments: ["Z", CKRecordZone.ID.defaultZoneName])
+    func `B-BKD-13 nor does one of a database that had no version at the moment`(zoneName: String) async throws {
+        try await RestorableCloud.run { cloud in
+            let user = try await cloud.present.addUser("ada")
+            let one = try await cloud.device(of: user).privateCloudDatabase
+            let two = try await cloud.device(of: user).privateCloudDatabase
+            let moment = try await cloud.backUp()
+            let zone = CKRecordZone(zoneName: zoneName)
+            func save(_ text: String, in database: CKDatabase) async throws -> CKRecord {
+                if zoneName != CKRecordZone.ID.defaultZoneName { try await database.save(zone) }
+                let record = CKRecord(
+                    recordType: "Note", recordID: CKRecord.ID(recordName: "r", zoneID: zone.zoneID))
+                record["text"] = text
+                return try await database.save(record)
+            }
+            let lost = try await save("lost", in: one)
+            try await cloud.restore(moment)
+            _ = try await save("other", in: two)
+            lost["text"] = "newer"
+            let error = await #expect(throws: CKError.self) { try await one.save(lost) }
+            #expect(error?.code == .serverRecordChanged)
+            #expect(try await two.record(for: lost.recordID)["text"] as? String == "other")
+        }
+    }
+
     @Test func `B-BKD-13 a change tag of a lost version never matches a later one`() async throws {
         try await RestorableCloud.run { cloud in
             let user = try await cloud.present.addUser("ada")
@@ -300,7 +325,7 @@ import Testing
         async throws
     {
         try await RestorableCloud.run { cloud in
-            var campaign = try await RestoreCampaign(cloud, devices: 3, seed: seed)
+            var campaign = try await RestoreCampaign(cloud, devices: 3, isSealed: seed % 2 == 1, seed: seed)
             for _ in 0..<RestoreCampaign.restorations { try await campaign.round() }
             try await campaign.settle()
             try await campaign.judge()
@@ -364,14 +389,14 @@ private struct RestoreCampaign {
     /// The latest edit of each note that is never deleted, among those that any device's disk has held.
     private var stored: [String: Int] = [:]
 
-    init(_ cloud: RestorableCloud, devices count: Int, seed: UInt64) async throws {
+    init(_ cloud: RestorableCloud, devices count: Int, isSealed: Bool, seed: UInt64) async throws {
         self.cloud = cloud
         chance = SplitMix64(seed: seed)
         let user = try await cloud.present.addUser("ada")
         for number in 0..<count {
             let weather = Weather(seed: seed &* 31 &+ UInt64(number))
             let database = try await cloud.device(of: user, weather: weather, clock).privateCloudDatabase
-            devices.append(try NotebookDevice(database, weather))
+            devices.append(try NotebookDevice(database, weather, isSealed: isSealed))
         }
         moments.append(try await cloud.backUp())
     }
