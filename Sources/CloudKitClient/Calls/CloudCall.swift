@@ -39,6 +39,8 @@ struct CloudCall: Sendable {
 
     private func finalAnswer(needsUser: Bool) async throws -> [UInt8] {
         var attempt = 1
+        // The failure of an earlier attempt that may have taken effect.
+        var open: CallFailure?
         while true {
             do {
                 return try await attemptOnce(needsUser: needsUser)
@@ -47,7 +49,11 @@ struct CloudCall: Sendable {
                 let delay = settings.retries.delay(
                     after: failure, attempt: attempt, isRepeatable: endpoint.isRepeatable,
                     random: cloud.clientEnvironment.random())
-                guard let delay else { throw failure }
+                guard let delay else {
+                    if let open, failure.saysNothingOfEarlierAttempts { throw open }
+                    throw failure
+                }
+                if endpoint.isChange, failure.leavesOutcomeOpen { open = failure }
                 try await cloud.clientEnvironment.sleep(delay)
                 attempt += 1
             }

@@ -8,12 +8,14 @@ struct CloudEndpoint: Hashable, Sendable {
     var method: TransportRequest.Method
     /// A Boolean value that indicates whether sending the request twice has the same effect as sending it once.
     var isRepeatable: Bool
+    /// A Boolean value that indicates whether the request changes a database.
+    var isChange = false
     /// A Boolean value that indicates whether the endpoint belongs to a container and not to one of its databases.
     var isOfDevice = false
     /// The reason why documented web services cannot answer; nil: the endpoint is a documented one.
     var addition: String?
 
-    static let modifyRecords = CloudEndpoint(path: "records/modify", method: .post, isRepeatable: false)
+    static let modifyRecords = CloudEndpoint(path: "records/modify", method: .post, isRepeatable: false, isChange: true)
     static let lookupRecords = CloudEndpoint(path: "records/lookup", method: .post, isRepeatable: true)
     static let queryRecords = CloudEndpoint(path: "records/query", method: .post, isRepeatable: true)
     static let listRecords = CloudEndpoint(
@@ -21,12 +23,13 @@ struct CloudEndpoint: Hashable, Sendable {
         addition: "Web services cannot list the records of a zone")
     static let listZones = CloudEndpoint(path: "zones/list", method: .get, isRepeatable: true)
     static let lookupZones = CloudEndpoint(path: "zones/lookup", method: .post, isRepeatable: true)
-    static let modifyZones = CloudEndpoint(path: "zones/modify", method: .post, isRepeatable: false)
+    static let modifyZones = CloudEndpoint(path: "zones/modify", method: .post, isRepeatable: false, isChange: true)
     static let zoneChanges = CloudEndpoint(path: "changes/zone", method: .post, isRepeatable: true)
     static let databaseChanges = CloudEndpoint(path: "changes/database", method: .post, isRepeatable: true)
     static let listSubscriptions = CloudEndpoint(path: "subscriptions/list", method: .get, isRepeatable: true)
     static let lookupSubscriptions = CloudEndpoint(path: "subscriptions/lookup", method: .post, isRepeatable: true)
-    static let modifySubscriptions = CloudEndpoint(path: "subscriptions/modify", method: .post, isRepeatable: false)
+    static let modifySubscriptions = CloudEndpoint(
+        path: "subscriptions/modify", method: .post, isRepeatable: false, isChange: true)
     static let createPushToken = CloudEndpoint(
         path: "tokens/create", method: .post, isRepeatable: true, isOfDevice: true,
         addition: "Web services have no notifications that this framework can receive")

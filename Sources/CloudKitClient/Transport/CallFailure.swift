@@ -63,6 +63,31 @@ package enum CallFailure: Error, Hashable, Sendable {
         }
     }
 
+    /// A Boolean value that indicates whether the request may have taken effect all the same (B-THR-07).
+    var leavesOutcomeOpen: Bool {
+        switch self {
+        case .transport(.connectionLost, _), .transport(.answerLost, _), .transport(.timedOut, _), .answerMalformed:
+            true
+        // A store that fails in the midst of a commit may have done it.
+        case .refused(let refusal): refusal.code == .tryAgainLater
+        default: false
+        }
+    }
+
+    /// A Boolean value that indicates whether the request was not looked at, so that the failure does not tell what became of the same request
+    /// when it was sent before.
+    var saysNothingOfEarlierAttempts: Bool {
+        switch self {
+        case .rateLimited, .transport, .answerMalformed: true
+        case .refused(let refusal):
+            switch refusal.code {
+            case .zoneBusy, .throttled, .tryAgainLater: true
+            default: false
+            }
+        default: false
+        }
+    }
+
     /// A Boolean value that indicates whether the failure concerns the zone as a whole, so that every item in it has
     /// the same error and other zones continue.
     var concernsZone: Bool {

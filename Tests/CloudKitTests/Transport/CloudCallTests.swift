@@ -100,6 +100,30 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
+    @Test(arguments: [TransportFailure.unreachable, nil])
+    func `B-THR-07 a repeated change that may have taken effect is not reported as one that was never sent`(
+        last: TransportFailure?
+    ) async throws {
+        let transport = ScriptedTransport(
+            { _ in throw TransportFailure.answerLost },
+            { _ in
+                if let last { throw last }
+                return .refusal(RequestFailure(.throttled, "too many", retryAfter: 90))
+            }, { _ in throw TransportFailure.unreachable })
+        let configuration = CKOperation.Configuration()
+        configuration.qualityOfService = .utility
+        let record = CKRecord(recordType: "Note")
+        let error = await #expect(throws: CKError.self) {
+            try await CKContainer.scripted(transport, clock: ScriptedClock()).privateCloudDatabase
+                .configuredWith(configuration: configuration) { database in
+                    _ = try await database.modifyRecords(saving: [record], deleting: [], savePolicy: .allKeys)
+                        .saveResults[record.recordID]?.get()
+                }
+        }
+        #expect(error?.code == .serverResponseLost)
+        #expect(transport.requests.count >= 2)
+    }
+
     @Test(arguments: [
         (TransportFailure.unreachable, CKError.Code.networkUnavailable), (.connectionLost, .networkFailure),
         (.timedOut, .networkFailure), (.notTrusted, .networkFailure), (.answerLost, .serverResponseLost),
