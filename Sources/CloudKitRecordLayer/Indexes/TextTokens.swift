@@ -56,25 +56,47 @@ enum TextTokens {
         wordsOf text: UnsafeBufferPointer<UInt8>, to words: inout Set<String>, wordsMax: Int
     ) -> Bool {
         guard text.allSatisfy({ $0 < 0x80 }) else { return false }
-        var word: [UInt8] = []
-        func finish(_ word: inout [UInt8]) {
-            if word.isEmpty { return }
-            let whole = String(decoding: word, as: UTF8.self)
-            if !stopWords.contains(whole) { words.insert(whole) }
-            word.removeAll(keepingCapacity: true)
+        func folded(_ byte: UInt8) -> UInt8 { 0x41...0x5A ~= byte ? byte | 0x20 : byte }
+        // Where the text has had words, by their hashes: a word that comes again needs no string.
+        var places = [Range<Int>](repeating: 0..<0, count: text.count > shortTextBytesMax ? 256 : 0)
+        var start = 0
+        var hash: UInt64 = 0
+        func finish(at end: Int) {
+            let place = start..<end
+            let slot = Int(hash >> 56)
+            (start, hash) = (end + 1, 0)
+            if place.isEmpty { return }
+            if !places.isEmpty {
+                let last = places[slot]
+                if last.count == place.count,
+                    zip(last, place).allSatisfy({ folded(text[$0]) == folded(text[$1]) })
+                {
+                    return
+                }
+                places[slot] = place
+            }
+            let word = String(unsafeUninitializedCapacity: place.count) { bytes in
+                for (offset, position) in place.enumerated() { bytes[offset] = folded(text[position]) }
+                return place.count
+            }
+            if place.count > stopWordBytesMax || !stopWords.contains(word) { words.insert(word) }
         }
-        for byte in text {
+        for position in text.indices {
+            let byte = folded(text[position])
             switch byte {
-            case 0x30...0x39, 0x61...0x7A: word.append(byte)
-            case 0x41...0x5A: word.append(byte | 0x20)
+            case 0x30...0x39, 0x61...0x7A: hash = (hash ^ UInt64(byte)) &* 0x9E37_79B9_7F4A_7C15
             default:
-                finish(&word)
+                finish(at: position)
                 if words.count >= wordsMax { return true }
             }
         }
-        finish(&word)
+        finish(at: text.count)
         return true
     }
+
+    private static let stopWordBytesMax = stopWords.map(\.utf8.count).max() ?? 0
+    /// Few words of texts up to this size come again.
+    private static let shortTextBytesMax = 256
 
     /// Returns the part of a word that an index entry holds.
     static func indexed(_ word: String) -> String {

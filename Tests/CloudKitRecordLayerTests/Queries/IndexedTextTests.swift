@@ -44,6 +44,26 @@ import Testing
         #expect(TextTokens.stopWords.count == 33)
     }
 
+    @Test(arguments: 0..<40 as Range<UInt64>)
+    func `B-QRY-08 words that come again in a long text, in any case, are found once`(seed: UInt64) {
+        var chance = SplitMix64(seed: seed)
+        let letters = Array("abcDEF019z")
+        let vocabulary =
+            (0..<Int.random(in: 1...400, using: &chance)).map { _ in
+                String((0..<Int.random(in: 1...9, using: &chance)).map { _ in letters.randomElement(using: &chance)! })
+            } + ["the", "Their", "AND"]
+        let text = (0..<Int.random(in: 1...600, using: &chance)).map { _ in
+            let word = vocabulary.randomElement(using: &chance)!
+            let separator = [" ", ", ", "-", "\n"].randomElement(using: &chance)!
+            return (Bool.random(using: &chance) ? word.uppercased() : word) + separator
+        }.joined()
+        // A text that is not ASCII is looked through scalar by scalar.
+        #expect(TextTokens.words(of: text) == TextTokens.words(of: text + "—"))
+        var first: Set<String> = []
+        TextTokens.add(wordsOf: text, to: &first, wordsMax: 5)
+        #expect(first.count <= 5 && first.isSubset(of: TextTokens.words(of: text)))
+    }
+
     @Test func `B-QRY-10 cells cover their circle`() {
         var chance = SplitMix64(seed: 5)
         for _ in 0..<4000 {
