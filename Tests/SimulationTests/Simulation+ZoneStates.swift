@@ -13,7 +13,7 @@ extension Simulation {
         let root = keys.access.root
         return ZoneHistory(
             salt: root.salt(of: address), key: root.stateKey(of: address), memories: keys.files.memories,
-            versions: keys.files.versions)
+            versions: keys.files.versions, mark: keys.files.versions.mark)
     }
 
     /// Begins a request of a device.

@@ -48,6 +48,8 @@ final class RecordVersions: Sendable {
         var isDeleted: Bool
         /// The position among everything that was learned in this process.
         var order: UInt64
+        /// A Boolean value that indicates whether the version is one of a zone that was deleted and made again since.
+        var isOfEarlierZone = false
     }
 
     private struct Zone {
@@ -151,7 +153,7 @@ final class RecordVersions: Sendable {
 
     /// Remembers that records were deleted: they may be created again.
     ///
-    /// - Returns: The deletions of those that were known.
+    /// - Returns: The deletions of those that were known in the zone as it is now: one that was deleted with an earlier zone has no trace in this one.
     @discardableResult
     func forget(_ names: [String], in zone: ZoneSalt, since mark: Mark) -> [StatedChange] {
         withZone(zone, since: mark) { known, order in
@@ -161,10 +163,12 @@ final class RecordVersions: Sendable {
             for name in names {
                 let hash = zone.recordHash(name)
                 guard var seen = known.seen[hash], !seen.isDeleted else { continue }
-                deletions.append(
-                    StatedChange(
-                        record: hash, version: seen.version.number, tag: seen.version.tag, isDeletion: true, created: 0)
-                )
+                if !seen.isOfEarlierZone {
+                    deletions.append(
+                        StatedChange(
+                            record: hash, version: seen.version.number, tag: seen.version.tag, isDeletion: true,
+                            created: 0))
+                }
                 order += 1
                 (seen.isDeleted, seen.order) = (true, order)
                 learned[hash] = seen
@@ -173,6 +177,25 @@ final class RecordVersions: Sendable {
             return deletions
         }
     }
+
+    /// Remembers that a zone was deleted and made again: what was seen in it before a request belongs to the earlier zone.
+    func noteNewZone(_ zone: ZoneSalt, since mark: Mark) {
+        withZone(zone, since: mark) { known, _ in
+            for (hash, seen) in known.seen where seen.order <= mark.order { known.seen[hash]?.isOfEarlierZone = true }
+            guard let folder, !known.seen.isEmpty else { return }
+            let file = folder + "/" + zone.file
+            try? FileLock.hold(file + ".lock") {
+                let isComplete = FileStamp(path: file).map { Int($0.size) == known.read } ?? false
+                try PrivateFile.append(Self.newZoneEntry, to: file)
+                if isComplete { known.read += Self.entryBytes }
+            }
+            let stamp = FileStamp(path: file)
+            if let stamp, Int(stamp.size) == known.read { known.stamp = stamp }
+        }
+    }
+
+    /// The entry between the versions of a zone and those of the one that was made in its place.
+    private static let newZoneEntry = [UInt8](repeating: 0, count: entryBytes)
 
     /// Returns those changes of other devices that do not agree with the versions seen, or concern records that were not seen.
     func disagreeing(with changes: [StatedChange], in zone: ZoneSalt) -> [StatedChange] {
@@ -230,6 +253,10 @@ final class RecordVersions: Sendable {
         // What another process learned may be younger than a request of this one.
         let isYoung = known.stamp != nil || stamp.time + Self.clockTick >= mark.time
         for (hash, var seen) in Self.entries(bytes[min(known.read, bytes.count)...]) {
+            if hash == 0, seen.version.number == 0 {
+                for hash in known.seen.keys { known.seen[hash]?.isOfEarlierZone = true }
+                continue
+            }
             if let held = known.seen[hash], held.version.number > seen.version.number { continue }
             if let held = known.seen[hash], held.version == seen.version, held.isDeleted == seen.isDeleted { continue }
             if isYoung { order += 1 }
@@ -256,7 +283,11 @@ final class RecordVersions: Sendable {
                 where (known.seen[hash]?.version.number ?? 0) < seen.version.number {
                     known.seen[hash] = seen
                 }
-                try PrivateFile.replace(file, with: Self.bytes(of: Self.newest(of: known.seen)))
+                let newest = Self.newest(of: known.seen)
+                let earlier = newest.filter(\.value.isOfEarlierZone)
+                let separator = earlier.isEmpty ? [] : Self.newZoneEntry
+                let present = Self.bytes(of: newest.filter { !$0.value.isOfEarlierZone })
+                try PrivateFile.replace(file, with: Self.bytes(of: earlier) + separator + present)
             } else {
                 try PrivateFile.append(Self.bytes(of: learned), to: file)
                 if size == known.read { known.read += learned.count * Self.entryBytes }

@@ -7,6 +7,8 @@ struct ZoneHistory: Sendable {
     let key: ZoneStateKey
     let memories: ZoneMemories
     let versions: RecordVersions
+    /// The moment before the request.
+    let mark: RecordVersions.Mark
 
     /// The way in which the cloud shows this device another history than the account's other devices.
     enum Mismatch: Error, Hashable, CustomStringConvertible {
@@ -81,7 +83,9 @@ struct ZoneHistory: Sendable {
     }
 
     /// Remembers the states of an answer with which everything agrees.
-    func accept(_ states: ZoneStates, for exchange: ZoneExchange) { memories.take(states, for: exchange, in: salt) }
+    func accept(_ states: ZoneStates, for exchange: ZoneExchange) {
+        if memories.take(states, for: exchange, in: salt) { versions.noteNewZone(salt, since: mark) }
+    }
 
     /// Judges the changes that did not agree by all that the zone's feed holds, and remembers the states.
     func judge(
@@ -91,14 +95,14 @@ struct ZoneHistory: Sendable {
         guard last.incarnation == states.incarnation else {
             // The zone was made again meanwhile; after that, no answer shows the earlier one.
             let renewed = ZoneStates(incarnation: last.incarnation, forgetsDeletions: false, states: [])
-            memories.take(renewed, for: exchange, in: salt)
+            accept(renewed, for: exchange)
             return
         }
         var settled: [StatedChange] = []
         for change in changes {
             if try evidence.agrees(with: change) { settled.append(change) }
         }
-        memories.take(states, for: exchange, in: salt)
+        accept(states, for: exchange)
         memories.settle(settled, in: salt)
         // The device that wrote a record learns that it is said to be deleted.
         let ended = settled.filter { !$0.isDeletion && evidence.deleted.contains($0.record) }

@@ -128,13 +128,16 @@ final class ZoneMemories: Sendable {
     }
 
     /// Remembers what an answer listed, after it was found to agree with what this device has seen.
-    func take(_ states: ZoneStates, for exchange: ZoneExchange, in zone: ZoneSalt) {
+    ///
+    /// - Returns: Whether the zone is another one than before: it was deleted and made again.
+    @discardableResult
+    func take(_ states: ZoneStates, for exchange: ZoneExchange, in zone: ZoneSalt) -> Bool {
         zones.withLock { zones in
             var known = refreshed(zone, &zones)
             let before = known.memory
             if known.memory.incarnation != states.incarnation {
                 // Answers may overtake one another.
-                guard known.memory.incarnation == exchange.incarnation else { return }
+                guard known.memory.incarnation == exchange.incarnation else { return false }
                 if !known.memory.incarnation.isEmpty {
                     known.memory.ended = (known.memory.ended + [known.memory.incarnation]).suffix(Self.endedMax)
                 }
@@ -157,6 +160,7 @@ final class ZoneMemories: Sendable {
             }
             if known.memory != before || known.changes != Self.changes(before.changes) { write(&known, of: zone) }
             zones[zone.file] = known
+            return !before.incarnation.isEmpty && before.incarnation != known.memory.incarnation
         }
     }
 

@@ -62,7 +62,8 @@ extension DatabaseRequests {
             return
         }
         let history = ZoneHistory(
-            salt: salt, key: key, memories: connection.keys.zones, versions: connection.keys.versions)
+            salt: salt, key: key, memories: connection.keys.zones, versions: connection.keys.versions,
+            mark: versionsMark)
         do {
             guard let claims = try history.claims(states, for: exchange), let states else { return }
             try connection.keys.met(claims.epoch, in: zone)

@@ -78,6 +78,40 @@ import Testing
         #expect(see(third, "r9", version(19, tag: 9)) == nil)
     }
 
+    @Test func `B-TM-13 a record of a zone that was made again is not said to be deleted in the new one`() throws {
+        let folder = folder()
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try PrivateFile.makeFolder(folder)
+        let first = RecordVersions(folder: folder)
+        let second = RecordVersions(folder: folder)
+        for name in ["old", "older"] { #expect(see(first, name, version(5)) == nil) }
+        #expect(see(second, "old", version(5)) == nil)
+        let mark = first.mark
+        #expect(see(first, "new", version(6)) == nil)
+        first.noteNewZone(zone, since: mark)
+        #expect(first.forget(["old"], in: zone, since: first.mark).isEmpty)
+        #expect(first.forget(["new"], in: zone, since: first.mark).map(\.version) == [6])
+        // Another process, and one that begins later, do not know what was fetched with the first page of the new zone.
+        #expect(see(first, "newest", version(7)) == nil)
+        for versions in [second, RecordVersions(folder: folder)] {
+            #expect(versions.forget(["older"], in: zone, since: versions.mark).isEmpty)
+            #expect(see(versions, "older", version(4)) == nil)
+        }
+        #expect(second.forget(["newest"], in: zone, since: second.mark).map(\.version) == [7])
+        // A version of the earlier zone is still refused.
+        #expect(see(first, "again", version(9)) == nil)
+        first.noteNewZone(zone, since: first.mark)
+        #expect(see(first, "again", version(8)) == .wentBack(.olderVersion))
+        // What is written anew keeps the order.
+        let file = folder + "/record-versions/" + zone.file
+        #expect(see(first, "present", version(3)) == nil)
+        try PrivateFile.append([1, 2, 3], to: file)
+        #expect(see(first, "last", version(4)) == nil)
+        let third = RecordVersions(folder: folder)
+        #expect(third.forget(["again"], in: zone, since: third.mark).isEmpty)
+        #expect(third.forget(["present", "last"], in: zone, since: third.mark).count == 2)
+    }
+
     @Test func `B-TM-15 versions from before a claimed restoration are lost ones, until the user accepts the cloud's`()
     {
         let versions = RecordVersions(folder: nil)
