@@ -84,22 +84,26 @@ function finish() {
   window.close();
 }
 
-let questions = 0;
+/** Answers the question that is open. */
+let answer;
 
 /** Returns whether the person says yes. A question that another one follows is answered with no. */
-async function ask(text) {
-  questions += 1;
-  const number = questions;
+function ask(text) {
+  answer?.(false);
   find("question-text").textContent = text;
   const dialog = find("question");
   dialog.returnValue = "no";
   dialog.showModal();
   find("question-no").focus();
-  // The event of an earlier question may still be on its way.
-  do await new Promise((done) => dialog.addEventListener("close", done, { once: true }));
-  while (dialog.open && number === questions);
-  return number === questions && dialog.returnValue === "yes";
+  return new Promise((done) => { answer = done; });
 }
+
+find("question").addEventListener("close", ({ target: dialog }) => {
+  // The event of an earlier question may come when the next one is open.
+  if (dialog.open) return;
+  answer?.(dialog.returnValue === "yes");
+  answer = undefined;
+});
 
 // MARK: Drawing
 
