@@ -26,7 +26,7 @@ package struct StoredRecord: Hashable, Sendable {
     package var share: String?
     /// The short GUID of the share's link; nil if there is none.
     package var shortGUID: String?
-    /// The keys of its sealed values; nil where it never had any.
+    /// The keys of its sealed values; nil where it never had any. A tombstone keeps the tag of the last statement alone, as its statement.
     package var protection: Protection?
     /// Bytes it takes in the store; 0 before it was there.
     package private(set) var storedBytes = 0
@@ -72,7 +72,8 @@ extension StoredRecord {
         parent = nil
         share = nil
         shortGUID = nil
-        protection = nil
+        // A save that arrives a second time after the deletion is known by it.
+        protection = record.lastStatementTag.map { Protection(epoch: 0, statement: $0) }
         packed = PackedFields(packing: [])
     }
 
@@ -81,6 +82,12 @@ extension StoredRecord {
         var key = KeyBuilder(.record, zone: zone, capacity: 6 + name.utf8.count)
         key.append(name)
         return key.bytes
+    }
+
+    /// The tag of the newest statement of the record, or of the last one that a deleted record had; nil: there was none.
+    package var lastStatementTag: [UInt8]? {
+        guard let statement = protection?.statement, !statement.isEmpty else { return nil }
+        return Array(StatementForm.tag(of: statement))
     }
 
     /// The change tag.
