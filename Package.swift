@@ -482,3 +482,26 @@ let package = Package(
             name: "DurabilityTests", dependencies: ["SeededChance", "CloudUnderTest", "welkin"], swiftSettings: strict),
     ]
 )
+
+// A build of some test targets and of what they need, for long runs of optimized tests (script/simulate --sequential).
+if let tests = Context.environment["WELKIN_ONLY_TESTS"] {
+    var targets: Set<String> = []
+    var packages: Set<String> = []
+    var open = tests.split(separator: ",").map(String.init)
+    while let name = open.popLast() {
+        guard targets.insert(name).inserted else { continue }
+        for dependency in package.targets.first(where: { $0.name == name })?.dependencies ?? [] {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): open.append(name)
+            case .productItem(_, let package, _, _): packages.insert(package ?? "")
+            @unknown default: break
+            }
+        }
+    }
+    package.products = []
+    package.targets.removeAll { !targets.contains($0.name) }
+    package.dependencies.removeAll { dependency in
+        guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+        return !packages.contains { location.hasSuffix("/" + $0) }
+    }
+}
