@@ -105,6 +105,8 @@ extension DatabaseRequests {
             switch (outcome, item.isDeletion) {
             case (.success(.record), false): return ModifyItemOutcome(item: item, result: .success(record))
             case (.success(.deleted), true): return ModifyItemOutcome(item: item, result: .success(nil))
+            case (.success(.failed(_, let refusal)), false) where refusal.code == .changedSinceSave && record != nil:
+                return ModifyItemOutcome(item: item, result: .success(record))
             case (.success(.failed(_, let refusal)), _):
                 return ModifyItemOutcome(item: item, result: .failure(.refused(refusal)), serverRecord: record)
             case (.failure(let failure), _): return ModifyItemOutcome(item: item, result: .failure(failure))
