@@ -106,6 +106,8 @@ let package = Package(
         .target(name: "CoreLocation", dependencies: ["CloudKitHeaders"], swiftSettings: strict),
         .target(name: "FoundationPredicates", swiftSettings: strict),
         .target(name: "IdentityDirectory", dependencies: [crypto], swiftSettings: strict),
+        // Signatures of authenticators (passkeys) and of providers of identities (OpenID Connect), verified.
+        .target(name: "WebCredentials", dependencies: ["TextEncodings", crypto, cryptoExtras], swiftSettings: strict),
         // Moments of a data folder: chunks by digest, manifests, sealing.
         .target(name: "CloudBackup", dependencies: ["TextEncodings", crypto, cryptoExtras], swiftSettings: strict),
         .target(
@@ -132,7 +134,8 @@ let package = Package(
         .target(
             name: "CloudKitAccounts",
             dependencies: [
-                "AsyncLocks", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory", "TextEncodings", crypto,
+                "AsyncLocks", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory", "TextEncodings",
+                "WebCredentials", crypto,
             ],
             swiftSettings: callerIsolated),
         .target(
@@ -173,7 +176,7 @@ let package = Package(
             dependencies: [
                 "CPageContent", "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
                 "IdentityDirectory",
-                "TextEncodings", hummingbird,
+                "TextEncodings", "WebCredentials", hummingbird,
                 hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
             ], exclude: ["Pages/Content"], swiftSettings: callerIsolated),
 
@@ -185,11 +188,19 @@ let package = Package(
                 "CloudKitWire", "JSONBytes", "TextEncodings", httpTypes, logging,
             ], resources: [.embedInCode("Content")], swiftSettings: callerIsolated),
 
-        // A push service for browsers; the only module of the cloud that connects to other servers.
+        // A push service for browsers
         .target(
             name: "WebPush",
             dependencies: [
                 "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "HTTPTransfer", "TextEncodings", crypto,
+            ],
+            swiftSettings: strict),
+
+        // Sign-in at a provider of identities.
+        .target(
+            name: "OpenIDConnect",
+            dependencies: [
+                "AsyncLocks", "CloudKitAccounts", "HTTPTransfer", "TextEncodings", "WebCredentials", crypto,
             ],
             swiftSettings: strict),
 
@@ -205,7 +216,7 @@ let package = Package(
                 "CloudKitDevice", "CloudKitUI",
                 "OrderedStore", "OrderedStorePostgres", "OrderedStoreSQLite", "FileStore", "FileStoreRows",
                 "FileStoreS3",
-                "HTTPTransfer", "IdentityDirectory", "WebPush", "Console", "CommandSettings", "CBuildInfo",
+                "HTTPTransfer", "IdentityDirectory", "OpenIDConnect", "WebPush", "Console", "CommandSettings", "CBuildInfo",
                 hummingbird, hummingbirdCore,
                 hummingbirdTLS,
                 nioCore, nioSSL, crypto, cryptoExtras,
@@ -292,6 +303,21 @@ let package = Package(
             path: "Tests/StoreTrials", swiftSettings: strict),
         .testTarget(
             name: "StoreTrialsTests", dependencies: ["CloudUnderTest", "store-trials"], swiftSettings: strict),
+        // An authenticator, and a provider's tokens, true and false ones.
+        .target(
+            name: "SimulatedSigners", dependencies: ["TextEncodings", crypto, cryptoExtras],
+            path: "Tests/SimulatedSigners", swiftSettings: strict),
+        .testTarget(
+            name: "OpenIDConnectTests",
+            dependencies: [
+                "CloudKitAccounts", "FaultyNetwork", "HTTPTransfer", "OpenIDConnect", "SimulatedSigners", "TestEnvironment",
+                "TextEncodings", "WebCredentials", crypto, nioCore,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "WebCredentialsTests",
+            dependencies: ["SeededChance", "SimulatedSigners", "TextEncodings", "WebCredentials", crypto, cryptoExtras],
+            swiftSettings: strict),
         .testTarget(
             name: "CloudBackupTests",
             dependencies: [
@@ -336,7 +362,7 @@ let package = Package(
             name: "CloudKitAccountsTests",
             dependencies: [
                 "TestEnvironment", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory",
-                "OrderedStore", crypto,
+                "OrderedStore", "SimulatedSigners", "TextEncodings", "WebCredentials", crypto,
             ], swiftSettings: strict),
         .testTarget(
             name: "CloudKitServerTests",
@@ -384,6 +410,7 @@ let package = Package(
                 "CloudKitLogsSQLite", "CloudKitModel",
                 "CloudKitRecordLayer",
                 "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore", "ServedApplication",
+                "SimulatedSigners", "TextEncodings", "WebCredentials",
                 crypto, hummingbird, logging, metrics, metricsTestKit, nioCore,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
         .testTarget(

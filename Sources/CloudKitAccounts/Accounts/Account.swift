@@ -17,7 +17,7 @@ package struct Account: StoredRow, Hashable {
     package var created: Int64
     /// A disabled account keeps its data and cannot be used.
     package var isDisabled: Bool
-    var password: PasswordVerifier
+    private(set) var password: PasswordVerifier
     private var keychains: Int?
     private var resetting: Bool?
     private var phones: [String]?
@@ -30,6 +30,7 @@ package struct Account: StoredRow, Hashable {
     /// The name of the group that the operator has put the account into; nil: none.
     package internal(set) var group: String?
     private var proved: Bool?
+    private var passwordless: Bool?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
@@ -39,7 +40,7 @@ package struct Account: StoredRow, Hashable {
         case webKeys
         case quotaBytes = "quota"
         case isWithoutQuota = "unlimited"
-        case group, proved
+        case group, proved, passwordless
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -74,6 +75,23 @@ package struct Account: StoredRow, Hashable {
     package internal(set) var isEmailProved: Bool {
         get { proved ?? false }
         set { proved = newValue ? true : nil }
+    }
+
+    /// Whether the person signs in with a password. Where they do not, nothing is the password of the account.
+    package var hasPassword: Bool { passwordless != true }
+
+    /// Sets a password.
+    mutating func setPassword(_ password: PasswordVerifier) {
+        self.password = password
+        passwordless = nil
+    }
+
+    /// Makes the account one without a password.
+    ///
+    /// - Parameter password: Random, so that nobody knows what would match it.
+    mutating func removePassword(_ password: PasswordVerifier) {
+        self.password = password
+        passwordless = true
     }
 
     /// The phone numbers that the operator has verified, normalised.
