@@ -30,6 +30,7 @@ package struct Account: StoredRow, Hashable {
     /// The name of the group that the operator has put the account into; nil: none.
     package internal(set) var group: String?
     private var proved: Bool?
+    private var containerQuotas: [String: String]?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
@@ -40,6 +41,7 @@ package struct Account: StoredRow, Hashable {
         case quotaBytes = "quota"
         case isWithoutQuota = "unlimited"
         case group, proved
+        case containerQuotas = "quotas"
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -91,6 +93,18 @@ package struct Account: StoredRow, Hashable {
         }
     }
 
+    /// Returns the space for the private database of one container, in place of `quota`; `cloud`: none was set.
+    package func quota(in container: String) -> AccountQuota {
+        containerQuotas?[container].flatMap { AccountQuota(text: $0) } ?? .cloud
+    }
+
+    /// Sets the space for the private database of one container.
+    mutating func setQuota(_ quota: AccountQuota, in container: String) {
+        var quotas = containerQuotas ?? [:]
+        quotas[container] = quota == .cloud ? nil : quota.text
+        containerQuotas = quotas.isEmpty ? nil : quotas
+    }
+
     /// The first word of the name; nil if the name is empty.
     package var givenName: String? { name.split(separator: " ", maxSplits: 1).first.map(String.init) }
     /// The rest of the name; nil if there is none.
@@ -105,6 +119,8 @@ package struct Account: StoredRow, Hashable {
     static let idsByEmail = RowTable<String, String>("email")
     /// normalised number → account
     static let idsByPhone = RowTable<String, String>("phone")
+    /// container → space of each account in it, as `AccountQuota.text`
+    static let quotasByContainer = RowTable<String, String>("container-quota")
     /// hash of a normalised address or number → account
     static let idsByAddressHash = RowTable<String, String>("address-hash")
 }

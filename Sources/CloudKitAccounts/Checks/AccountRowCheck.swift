@@ -55,6 +55,9 @@ package struct AccountRowCheck: Sendable {
             ConsoleConsent.table.name: {
                 try ConsoleConsent(rowBytes: $1).hash == $0 ? nil : "it is under the key of another consent"
             },
+            Account.quotasByContainer.name: {
+                AccountQuota(text: String(rowBytes: $1)) == nil || $0.isEmpty ? RowFinding.malformedValue : nil
+            },
             ServerKey.table.name: {
                 _ = try ServerKey(rowBytes: $1)
                 return nil
