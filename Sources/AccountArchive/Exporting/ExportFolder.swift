@@ -32,17 +32,38 @@ struct ExportFolder: Sendable {
         }
     }
 
-    /// Writes the table of contents.
+    /// Writes the table of contents, with which the export is finished.
     func write(_ manifest: ExportManifest) throws(ArchiveError) {
+        try write(manifest, to: Self.manifest)
+        unlink(path + "/" + ExportOutline.file)
+    }
+
+    /// Writes where the records will be.
+    func write(_ outline: ExportOutline) throws(ArchiveError) { try write(outline, to: ExportOutline.file) }
+
+    private func write(_ value: some Encodable, to name: String) throws(ArchiveError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do {
-            try PrivateFile.replace(path + "/" + Self.manifest, with: Array(try encoder.encode(manifest)) + [0x0A])
+            try PrivateFile.replace(path + "/" + name, with: Array(try encoder.encode(value)) + [0x0A])
         } catch let failure as FileFailure {
-            throw .fileFailed(path: Self.manifest, failure)
+            throw .fileFailed(path: name, failure)
         } catch {
             throw .manifestUnreadable("\(error)")
         }
+    }
+
+    /// Takes a file from the folder of an earlier export.
+    ///
+    /// - Returns: Whether it is new here; nil: it is missing there, or has other bytes than its name says.
+    func take(_ asset: ExportedAsset, from earlier: String) throws(ArchiveError) -> Bool? {
+        let source = earlier + "/" + asset.path
+        guard let digest = try? FileDigest(source), digest.sha256 == asset.sha256, digest.bytes == asset.size else {
+            return nil
+        }
+        // One file for both folders where the disk allows it: nothing writes to it any more.
+        if link(source, path + "/" + asset.path) == 0 { return true }
+        return try add(source).isNew
     }
 
     /// Copies a fetched file into the folder of assets, under its digest; a file that is there already is not copied again.
