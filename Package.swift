@@ -345,7 +345,7 @@ let package = Package(
                 "SeededChance", "RandomSchemas", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "FileStore", "CSQLite", "IdentityDirectory", crypto,
-            ], swiftSettings: strict),
+            ], exclude: ["Upgrades/Samples"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitEncryptionTests", dependencies: ["CloudKitEncryption", "SeededChance"],
             exclude: ["Vectors/vectors.json"], swiftSettings: strict),
@@ -471,7 +471,8 @@ let package = Package(
             name: "WelkinTests",
             dependencies: [
                 "ObjectServer", "PostgresServer",
-                "CloudUnderTest", "FaultyNetwork", "FileStore", "MailReceiver", "OrderedStore", "PushReceiver",
+                "CloudUnderTest", "FaultyNetwork", "FileStore", "MailReceiver", "OrderedStore", "OrderedStoreSQLite",
+                "PushReceiver",
                 "CloudKit",
                 "CloudKitAccounts", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel",
                 "CloudKitServer",

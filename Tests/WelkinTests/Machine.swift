@@ -159,6 +159,10 @@ struct CloudAndMachines {
 
     /// Runs an operator's command on the cloud's data folder.
     func runAsOperator(_ arguments: String..., input: [String] = []) async throws -> Machine.Outcome {
+        try await runAsOperator(arguments, input: input)
+    }
+
+    func runAsOperator(_ arguments: [String], input: [String] = []) async throws -> Machine.Outcome {
         guard let program = CloudProcess.program() else { throw ChildFailure(program: "welkin", reason: "not built") }
         return try await Machine.run(
             [program] + arguments + ["--data", cloud.data], input: input, variables: operatorsMachine.variables,

@@ -141,7 +141,7 @@ struct ServeCommand: AsyncParsableCommand {
             defer { withExtendedLifetime(folder.claim) {} }
             try await folder.noteServed()
             // Checks the content, because an earlier start may have created the store and failed before it announced it.
-            let isNew = try await folder.store.isEmpty()
+            let isNew = try await folder.accountStore.isEmpty()
             var configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, isStrictWebServices: strictWebServices, operatorHosts: operatorHosts,
