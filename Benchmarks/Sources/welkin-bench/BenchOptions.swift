@@ -2,13 +2,15 @@
 struct BenchOptions {
     var isQuick = false
     var welkin: String?
+    /// Another server, which is measured alternately with the first one.
+    var against: String?
     var json: String?
     /// The letters of the measurements to run; all of them if empty.
     var only: Set<String> = []
     var rounds: Int?
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,p,n,w,t,f,h,h+,g,g+] [--rounds N] [--welkin PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,p,n,w,t,f,h,h+,g,g+,l,u] [--rounds N] [--welkin PATH] [--against PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (informative, without bound)
@@ -30,6 +32,9 @@ struct BenchOptions {
           h+ the same while each participant is subscribed to the shared database (informative, without bound)
           g  slowest save of a user against the median while another saves 260,000 words a request (informative, without bound)
           g+ the same while those requests are not atomic (informative, without bound)
+          l  processor time of a save with the log of requests against the same without (at most 1.02)
+          u  processor time of saves, lookups, records of a page of changes and empty pages; with --against PATH that of another
+             server as well, round by round
         """
 
     init(_ arguments: [String]) throws {
@@ -42,6 +47,7 @@ struct BenchOptions {
             switch option {
             case "--quick": isQuick = true
             case "--welkin": welkin = try value(of: option)
+            case "--against": against = try value(of: option)
             case "--json": json = try value(of: option)
             case "--rounds": rounds = Int(try value(of: option))
             case "--only": only = Set(try value(of: option).split(separator: ",").map(String.init))

@@ -41,6 +41,7 @@ struct WelkinBench {
             }
             let bounds: [(String, () throws -> [Figure])] = [
                 ("n", bench.notifications), ("w", bench.idleConnections), ("i", bench.identityProofs),
+                ("u", bench.requestCosts),
             ]
             for (id, measure) in bounds where options.only.isEmpty || options.only.contains(id) {
                 let figures = try measure()
