@@ -209,7 +209,8 @@ class Welkin:
         wait_for(self.port, self.process, "/health")
 
         def run(*arguments):
-            subprocess.run([welkin, *arguments, "--data", data], env=variables, check=True, stdout=subprocess.DEVNULL)
+            subprocess.run([welkin, *arguments, "--data", data], env=variables, check=True, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL)
 
         run("quickstart", "--endpoint", f"http://127.0.0.1:{self.port}", "--container", CONTAINER, "--profile", "peer",
             "--rounds", "1000")

@@ -36,6 +36,7 @@ extension Bench {
             let reader = try container(of: cloud)
             let fetched = try await reader.privateCloudDatabase.record(for: record.recordID)
             let end = ContinuousClock.now
+            let used = (Self.processorSeconds - before.0, cloud.processorSeconds - before.1)
             guard let received = (fetched["file"] as? CKAsset)?.fileURL,
                 FileManager.default.contentsEqual(atPath: received.path, andPath: file.path)
             else { throw BenchError("the file did not come back") }
@@ -45,8 +46,8 @@ extension Bench {
             comparison.yardstick.append(bytes / copied / 1e6)
             up.append(bytes / ((saved - start) / .seconds(1)) / 1e6)
             down.append(bytes / ((end - saved) / .seconds(1)) / 1e6)
-            device.append((Self.processorSeconds - before.0) / bytes * 1e9)
-            server.append((cloud.processorSeconds - before.1) / bytes * 1e9)
+            device.append(used.0 / bytes * 1e9)
+            server.append(used.1 / bytes * 1e9)
         }
         comparison.remarks = [
             String(
