@@ -149,7 +149,19 @@ def load(port, connections, requests, seconds):
         waiting += 1
     while waiting:
         for descriptor, _ in poll.poll(60):
-            answer = open_[descriptor].receive()
+            try:
+                answer = open_[descriptor].receive()
+            except Failed:
+                # Kinto's servers close some under load; its requests, all PUT and GET, may be repeated.
+                poll.unregister(descriptor)
+                request = sent.pop(descriptor)
+                open_.pop(descriptor).socket.close()
+                connection = Connection(port)
+                descriptor = connection.socket.fileno()
+                open_[descriptor], sent[descriptor] = connection, request
+                poll.register(descriptor, select.EPOLLIN)
+                connection.send(request)
+                continue
             if not answer:
                 continue
             if is_refused_for_now(answer):
@@ -332,7 +344,8 @@ format = %(message)s
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.process = subprocess.Popen(
             [f"{programs}/gunicorn", "--paste", f"{folder}/kinto.ini", "--bind", f"127.0.0.1:{self.port}", "--workers", "2",
-             "--threads", "16", "--worker-class", "gthread", "--keep-alive", "60", "--log-level", "critical"],
+             "--threads", "16", "--worker-class", "gthread", "--keep-alive", "60", "--timeout", "300", "--log-level",
+             "critical"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.roots = [self.process.pid, postgres.process.pid]
         self.headers = ["Authorization: Basic " + base64.b64encode(b"peer:secret").decode()]
@@ -395,9 +408,11 @@ def work_over_http(server, records, seconds):
     """Runs all lines; returns units, seconds and processor time of each."""
     results = {}
     numbers = iter(range(1, 10**9))
+    print(f"{server.name} …", file=sys.stderr)
 
     def line(name, connections, request, units=1):
         before = processor_seconds(server.roots)
+        print(f"  {name}", file=sys.stderr)
         count, time_ = load(server.port, connections, iter(request, None), seconds)
         results[name] = (count * units, time_, processor_seconds(server.roots) - before)
 
@@ -584,6 +599,8 @@ def main():
     folder = tempfile.mkdtemp(prefix="welkin-peers-")
     os.chmod(folder, 0o755)
     columns, processes = {}, []
+    # The servers end with this process.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         welkin = Welkin(folder, os.path.abspath(options.welkin))
         processes.append(welkin.process)
