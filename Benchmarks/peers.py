@@ -258,15 +258,17 @@ class Welkin:
     def fetch(self, number):
         return self.request("records/lookup", {"zoneID": {"zoneName": "Work"}, "records": [{"recordName": f"r{number}"}]})
 
-    def changes(self, zone, token):
-        entry = {"zoneID": {"zoneName": zone}, "resultsLimit": PAGE}
+    def changes(self, zone, token, limit=PAGE):
+        entry = {"zoneID": {"zoneName": zone}}
+        if limit:
+            entry["resultsLimit"] = limit
         if token:
             entry["syncToken"] = token
         return self.request("changes/zone", {"zones": [entry]})
 
-    def page(self, zone, token, connection):
+    def page(self, zone, token, connection, limit=PAGE):
         """Returns the records of a page, the token after it, and whether more wait; nothing of the records is decoded."""
-        body = connection.ask(self.changes(zone, token))[1]
+        body = connection.ask(self.changes(zone, token, limit))[1]
         tail = body[body.rfind(b"]") :]
         after = tail.split(b'"syncToken":"')[1].split(b'"')[0].decode() if b'"syncToken"' in tail else None
         if after is None:
@@ -281,7 +283,7 @@ class Welkin:
     def pull(self, connection):
         records, token, more = 0, None, True
         while more:
-            count, token, more = self.page("Pull", token, connection)
+            count, token, more = self.page("Pull", token, connection, limit=None)
             records += count
         return records, token
 
