@@ -106,6 +106,8 @@ let package = Package(
         .target(name: "CoreLocation", dependencies: ["CloudKitHeaders"], swiftSettings: strict),
         .target(name: "FoundationPredicates", swiftSettings: strict),
         .target(name: "IdentityDirectory", dependencies: [crypto], swiftSettings: strict),
+        // Signatures of authenticators (passkeys) and of providers of identities (OpenID Connect), verified.
+        .target(name: "WebCredentials", dependencies: ["TextEncodings", crypto, cryptoExtras], swiftSettings: strict),
         // Moments of a data folder: chunks by digest, manifests, sealing.
         .target(name: "CloudBackup", dependencies: ["TextEncodings", crypto, cryptoExtras], swiftSettings: strict),
         .target(
@@ -132,7 +134,8 @@ let package = Package(
         .target(
             name: "CloudKitAccounts",
             dependencies: [
-                "AsyncLocks", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory", "TextEncodings", crypto,
+                "AsyncLocks", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory", "TextEncodings",
+                "WebCredentials", crypto,
             ],
             swiftSettings: callerIsolated),
         .target(
@@ -173,7 +176,7 @@ let package = Package(
             dependencies: [
                 "CPageContent", "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
                 "IdentityDirectory",
-                "TextEncodings", hummingbird,
+                "TextEncodings", "WebCredentials", hummingbird,
                 hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
             ], exclude: ["Pages/Content"], swiftSettings: callerIsolated),
 
@@ -185,11 +188,19 @@ let package = Package(
                 "CloudKitWire", "JSONBytes", "TextEncodings", httpTypes, logging,
             ], resources: [.embedInCode("Content")], swiftSettings: callerIsolated),
 
-        // A push service for browsers; the only module of the cloud that connects to other servers.
+        // A push service for browsers
         .target(
             name: "WebPush",
             dependencies: [
                 "CloudKitAccounts", "CloudKitModel", "CloudKitServer", "HTTPTransfer", "TextEncodings", crypto,
+            ],
+            swiftSettings: strict),
+
+        // Sign-in at a provider of identities.
+        .target(
+            name: "OpenIDConnect",
+            dependencies: [
+                "AsyncLocks", "CloudKitAccounts", "HTTPTransfer", "TextEncodings", "WebCredentials", crypto,
             ],
             swiftSettings: strict),
 
@@ -205,7 +216,8 @@ let package = Package(
                 "CloudKitDevice", "CloudKitUI",
                 "OrderedStore", "OrderedStorePostgres", "OrderedStoreSQLite", "FileStore", "FileStoreRows",
                 "FileStoreS3",
-                "HTTPTransfer", "IdentityDirectory", "WebPush", "Console", "CommandSettings", "CBuildInfo",
+                "HTTPTransfer", "IdentityDirectory", "OpenIDConnect", "WebPush", "Console", "CommandSettings",
+                "CBuildInfo",
                 hummingbird, hummingbirdCore,
                 hummingbirdTLS,
                 nioCore, nioSSL, crypto, cryptoExtras,
@@ -292,6 +304,24 @@ let package = Package(
             path: "Tests/StoreTrials", swiftSettings: strict),
         .testTarget(
             name: "StoreTrialsTests", dependencies: ["CloudUnderTest", "store-trials"], swiftSettings: strict),
+        // An authenticator, and a provider's tokens, true and false ones.
+        .target(
+            name: "SimulatedSigners", dependencies: ["TextEncodings", crypto, cryptoExtras],
+            path: "Tests/SimulatedSigners", swiftSettings: strict),
+        .testTarget(
+            name: "OpenIDConnectTests",
+            dependencies: [
+                "CloudKitAccounts", "FaultyNetwork", "HTTPTransfer", "OpenIDConnect", "SimulatedSigners",
+                "TestEnvironment",
+                "TextEncodings", "WebCredentials", crypto, nioCore,
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "WebCredentialsTests",
+            dependencies: [
+                "SeededChance", "SimulatedSigners", "TextEncodings", "WebCredentials", crypto, cryptoExtras,
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "CloudBackupTests",
             dependencies: [
@@ -336,7 +366,7 @@ let package = Package(
             name: "CloudKitAccountsTests",
             dependencies: [
                 "TestEnvironment", "CloudKitAccounts", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory",
-                "OrderedStore", crypto,
+                "OrderedStore", "SimulatedSigners", "TextEncodings", "WebCredentials", crypto,
             ], swiftSettings: strict),
         .testTarget(
             name: "CloudKitServerTests",
@@ -345,7 +375,7 @@ let package = Package(
                 "SeededChance", "RandomSchemas", "TestEnvironment", "CloudKitAccounts",
                 "CloudKitModel", "CloudKitRecordLayer", "CloudKitSchema", "CloudKitServer", "OrderedStore",
                 "OrderedStoreSQLite", "FileStore", "CSQLite", "IdentityDirectory", crypto,
-            ], swiftSettings: strict),
+            ], exclude: ["Upgrades/Samples"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitEncryptionTests", dependencies: ["CloudKitEncryption", "SeededChance"],
             exclude: ["Vectors/vectors.json"], swiftSettings: strict),
@@ -384,6 +414,7 @@ let package = Package(
                 "CloudKitLogsSQLite", "CloudKitModel",
                 "CloudKitRecordLayer",
                 "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore", "ServedApplication",
+                "SimulatedSigners", "TextEncodings", "WebCredentials",
                 crypto, hummingbird, logging, metrics, metricsTestKit, nioCore,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
         .testTarget(
@@ -471,7 +502,8 @@ let package = Package(
             name: "WelkinTests",
             dependencies: [
                 "ObjectServer", "PostgresServer",
-                "CloudUnderTest", "FaultyNetwork", "FileStore", "MailReceiver", "OrderedStore", "PushReceiver",
+                "CloudUnderTest", "FaultyNetwork", "FileStore", "MailReceiver", "OrderedStore", "OrderedStoreSQLite",
+                "PushReceiver",
                 "CloudKit",
                 "CloudKitAccounts", "CloudKitClient", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel",
                 "CloudKitServer",
@@ -482,3 +514,26 @@ let package = Package(
             name: "DurabilityTests", dependencies: ["SeededChance", "CloudUnderTest", "welkin"], swiftSettings: strict),
     ]
 )
+
+// A build of some test targets and of what they need, for long runs of optimized tests (script/simulate --sequential).
+if let tests = Context.environment["WELKIN_ONLY_TESTS"] {
+    var targets: Set<String> = []
+    var packages: Set<String> = []
+    var open = tests.split(separator: ",").map(String.init)
+    while let name = open.popLast() {
+        guard targets.insert(name).inserted else { continue }
+        for dependency in package.targets.first(where: { $0.name == name })?.dependencies ?? [] {
+            switch dependency {
+            case .targetItem(let name, _), .byNameItem(let name, _): open.append(name)
+            case .productItem(_, let package, _, _): packages.insert(package ?? "")
+            @unknown default: break
+            }
+        }
+    }
+    package.products = []
+    package.targets.removeAll { !targets.contains($0.name) }
+    package.dependencies.removeAll { dependency in
+        guard case .sourceControl(_, let location, _) = dependency.kind else { return false }
+        return !packages.contains { location.hasSuffix("/" + $0) }
+    }
+}

@@ -52,6 +52,26 @@ static const unsigned char notifications_js[] = {
 };
 FUNCTION(notifications_js)
 
+static const unsigned char passkeys_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/passkeys.js"
+};
+FUNCTION(passkeys_js)
+
+static const unsigned char provider_html[] = {
+#embed "../CloudKitHTTP/Pages/Content/provider.html"
+};
+FUNCTION(provider_html)
+
+static const unsigned char provider_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/provider.js"
+};
+FUNCTION(provider_js)
+
+static const unsigned char recovery_words_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/recovery-words.js"
+};
+FUNCTION(recovery_words_js)
+
 static const unsigned char share_not_found_html[] = {
 #embed "../CloudKitHTTP/Pages/Content/share-not-found.html"
 };

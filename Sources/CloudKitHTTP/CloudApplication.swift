@@ -34,6 +34,7 @@ package struct CloudApplication: Sendable {
     ///     requests. nil: the lines are written at once, and there are no entries.
     ///   - storage: The state of the disk, for `/health`; nil where nothing can be said.
     ///   - mail: Sends mail to people, where the cloud has a public URL for links; nil: none is sent.
+    ///   - provider: Vouches for people who sign in, where the cloud has a public URL; nil: none does.
     ///   - sites: Pages of other modules, each with a path of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
     ///   - connectionTime: The clock by which connections are too slow.
@@ -41,7 +42,7 @@ package struct CloudApplication: Sendable {
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, cacheLifetime: Int64 = 5_000,
         rounds: Int = 600_000, pushServices: [any PushService] = [],
         log: LogBuffer? = nil, storage: StorageMonitor? = nil, mail: (any MailDelivery)? = nil,
-        sites: [any MountedSite] = [],
+        provider: (any SignInProvider)? = nil, sites: [any MountedSite] = [],
         metricsBackend: any MetricsFactory = MetricsSystem.factory,
         connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
@@ -80,7 +81,8 @@ package struct CloudApplication: Sendable {
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
             rounds: rounds, proofLimiter: proofLimiter, pushServices: pushServices, metrics: metrics,
-            bodyReader: bodyReader, logger: logger, storage: storage, draining: draining, mail: mail)
+            bodyReader: bodyReader, logger: logger, storage: storage, draining: draining, mail: mail,
+            provider: provider)
         var table = EndpointTable(endpoints)
         if !sites.isEmpty {
             table.addSites(

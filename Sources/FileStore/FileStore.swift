@@ -44,6 +44,28 @@ package protocol FileStore: Sendable {
 
     /// Bytes that files may still take.
     func freeBytes() async throws -> Int64
+
+    /// The way to read a file from one end to the other.
+    var sequentialReading: SequentialReading { get }
+}
+
+extension FileStore {
+    /// One piece after the other, as is best where files are near.
+    package var sequentialReading: SequentialReading { SequentialReading() }
+}
+
+/// The way to read files of a store from one end to the other.
+package struct SequentialReading: Hashable, Sendable {
+    /// The bytes of a piece.
+    package var pieceBytes: Int
+    /// The number of pieces that are read while an earlier one is used: each takes memory, and none of them a time of its own.
+    package var piecesAhead: Int
+
+    /// Creates a way to read.
+    package init(pieceBytes: Int = 262_144, piecesAhead: Int = 0) {
+        self.pieceBytes = pieceBytes
+        self.piecesAhead = piecesAhead
+    }
 }
 
 /// A file as a store lists it.

@@ -206,6 +206,9 @@ package final class S3FileStore: FileStore {
         return bytes
     }
 
+    /// Each piece is a request of its own, whose answer comes after a while.
+    package var sequentialReading: SequentialReading { SequentialReading(pieceBytes: 1 << 20, piecesAhead: 3) }
+
     /// Deletes a file or draft; one that does not exist is no error.
     package func delete(_ id: FileID) async throws {
         try await turns.withLock(id) {

@@ -60,6 +60,13 @@ package struct JSONWriter {
         bytes.append(UInt8(ascii: ":"))
     }
 
+    /// Any key, as UTF-8; its value comes next.
+    package mutating func key(utf8 key: UnsafeRawBufferPointer) {
+        separate()
+        JSONWriter.appendString(utf8: key.assumingMemoryBound(to: UInt8.self), to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+    }
+
     /// Writes an object; `body` writes its keys and values.
     package mutating func object(_ body: (inout JSONWriter) -> Void) {
         beginObject()
@@ -133,6 +140,9 @@ package struct JSONWriter {
 
     /// As `splice(_:)`.
     package mutating func splice(_ text: [UInt8]) { bytes.append(contentsOf: text) }
+
+    /// As `splice(_:)`.
+    package mutating func splice(_ text: UnsafeRawBufferPointer) { bytes.append(contentsOf: text) }
 
     // MARK: Pieces
 

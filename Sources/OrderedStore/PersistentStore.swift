@@ -23,6 +23,9 @@ package protocol PersistentStore: OrderedStore {
     /// Gives the store a certain epoch: that of a store which it takes the place of.
     func setEpoch(_ epoch: UInt64) async throws
 
+    /// Gives back memory that the store holds to be faster, such as pages of its file.
+    func releaseMemory() async
+
     /// Finishes calls under way and releases the store. Later calls fail with `closed`; closing again does nothing.
     func close() async
 }

@@ -105,6 +105,13 @@ extension WriteSet.Changes {
         return clears[next...].prefix(2).contains { $0.contains(key) } ? .cleared : .untouched
     }
 
+    /// Calls `body` with each key that was written, in their order, and its value; nil: it is cleared.
+    ///
+    /// Engines call this, as a function of the map itself would not be specialized for them.
+    package func visitPoints(_ body: (Bytes, Bytes?) throws(StoreError) -> Void) throws(StoreError) {
+        try points.visit(body)
+    }
+
     /// Whether anything was written or cleared within `range`.
     func touches(_ range: KeyRange) -> Bool {
         if points.holdsKey(in: range) { return true }

@@ -16,6 +16,10 @@ import OrderedStore
 package struct PostgresConfiguration: Sendable {
     /// The parameters of the connection, in libpq's words.
     let parameters: [String: String]
+    /// The parameters of connections to each of the hosts.
+    let hosts: [[String: String]]
+    /// The host that took a connection last.
+    let preferredHost = PreferredHost()
     /// The schema of the store's tables.
     package let schema: String
     /// Whether statements are prepared once for each connection: not behind a proxy that shares connections between transactions.
@@ -41,7 +45,8 @@ package struct PostgresConfiguration: Sendable {
             }
         }
         let rest = others.isEmpty ? "" : "?" + others.joined(separator: "&")
-        self.parameters = Self.withDefaults(try Self.parse(String(parts[0]) + rest))
+        parameters = Self.withDefaults(try Self.parse(String(parts[0]) + rest))
+        hosts = Self.hosts(of: parameters)
         schema = own["schema"] ?? "welkin"
         guard Self.isSchemaName(schema) else { throw .unusableSchema }
         switch own["prepared"] ?? "yes" {
@@ -72,6 +77,7 @@ package struct PostgresConfiguration: Sendable {
 
     private init(parameters: [String: String], schema: String, preparesStatements: Bool) {
         self.parameters = parameters
+        hosts = Self.hosts(of: parameters)
         self.schema = schema
         self.preparesStatements = preparesStatements
     }
@@ -134,6 +140,24 @@ extension PostgresConfiguration {
             option += 1
         }
         return found
+    }
+
+    /// Returns the parameters with one host each, as libpq divides the lists in them.
+    private static func hosts(of parameters: [String: String]) -> [[String: String]] {
+        let lists = ["host", "hostaddr", "port"].compactMap { name -> (String, [String])? in
+            guard let value = parameters[name] else { return nil }
+            return (name, value.split(separator: ",", omittingEmptySubsequences: false).map(String.init))
+        }
+        let count = lists.lazy.filter { $0.0 != "port" }.map(\.1.count).max() ?? 1
+        // What libpq refuses, it shall refuse.
+        guard count > 1, lists.allSatisfy({ $0.1.count == count || ($0.0 == "port" && $0.1.count == 1) }) else {
+            return [parameters]
+        }
+        return (0..<count).map { index in
+            var host = parameters
+            for (name, values) in lists { host[name] = values.count == 1 ? values[0] : values[index] }
+            return host
+        }
     }
 
     private static func isSchemaName(_ name: String) -> Bool {

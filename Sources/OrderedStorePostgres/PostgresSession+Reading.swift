@@ -18,14 +18,13 @@ extension PostgresSession {
         under keys: [Bytes], in partition: PartitionKey, first: [PostgresRequest]
     ) throws(PostgresFailure) -> [StoredEntry] {
         if let key = keys.first, keys.count == 1 {
-            return try rows(of: PostgresRequest(.value, .bytes(partition.bytes), .bytes(key)), key: key, first: first)
+            return try rows(of: [PostgresRequest(.value, .bytes(partition.bytes), .bytes(key))], key: key, first: first)
         }
         var found: [StoredEntry] = []
         var first = first
         for start in stride(from: 0, to: keys.count, by: Self.rowsMax) {
             let part = keys[start..<min(start + Self.rowsMax, keys.count)]
-            found += try rows(
-                of: PostgresRequest(.values, .bytes(partition.bytes), .byteArrays(part)), key: nil, first: first)
+            found += try rows(of: PostgresRequest.values(under: part, of: partition), key: nil, first: first)
             first = []
         }
         return found
@@ -40,10 +39,10 @@ extension PostgresSession {
         var found: [StoredEntry] = []
         while found.count < limit, !range.isEmpty {
             let count = min(limit - found.count, Self.rowsMax)
-            let page = try rows(
-                of: PostgresRequest(
-                    reverse ? .scanBack : .scan, .bytes(partition.bytes), .bytes(range.lower), .bytes(range.upper),
-                    .integer(Int64(count))), key: nil, first: first)
+            let scan = PostgresRequest(
+                reverse ? .scanBack : .scan, .bytes(partition.bytes), .bytes(range.lower), .bytes(range.upper),
+                .integer(Int64(count)))
+            let page = try rows(of: [scan], key: nil, first: first)
             first = []
             found += page
             guard page.count == count, let last = page.last else { break }
@@ -53,15 +52,15 @@ extension PostgresSession {
         return found
     }
 
-    /// - Parameter key: The key that the statement names; nil: the rows hold theirs.
+    /// - Parameter key: The key that the only statement names; nil: the rows hold theirs.
     private mutating func rows(
-        of request: PostgresRequest, key: Bytes?, first: [PostgresRequest]
+        of requests: [PostgresRequest], key: Bytes?, first: [PostgresRequest]
     ) throws(PostgresFailure) -> [StoredEntry] {
         var rows: [StoredEntry] = []
         let index = first.count
-        try exchange(first + [request]) { number, answer in
-            guard number == index else { return }
-            rows.reserveCapacity(answer.rowCount)
+        try exchange(first + requests) { number, answer in
+            guard number >= index else { return }
+            rows.reserveCapacity(rows.count + answer.rowCount)
             let column = key == nil ? 1 : 0
             for row in 0..<answer.rowCount {
                 rows.append(
@@ -72,5 +71,21 @@ extension PostgresSession {
             }
         }
         return rows
+    }
+}
+
+extension PostgresRequest {
+    /// The statements that read entries by their keys.
+    fileprivate static func values(under keys: ArraySlice<Bytes>, of partition: PartitionKey) -> [PostgresRequest] {
+        var requests: [PostgresRequest] = []
+        var rest = keys
+        while !rest.isEmpty {
+            // Ends with 1, which is never more than what is left.
+            let rows = PostgresStatement.rowCounts.first { $0 <= rest.count } ?? 1
+            let parameters = [.bytes(partition.bytes)] + rest.prefix(rows).map { PostgresParameter.bytes($0) }
+            requests.append(PostgresRequest(.values(rows: rows), parameters: parameters))
+            rest = rest.dropFirst(rows)
+        }
+        return requests
     }
 }

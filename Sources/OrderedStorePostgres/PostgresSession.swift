@@ -35,10 +35,11 @@ struct PostgresSession: ~Copyable {
         self.options = options
         warnings = .allocate(capacity: 1)
         warnings.initialize(to: 0)
-        connection = Self.start(configuration.parameters)
-        try connect()
+        try connectToAnyHost()
         // Engines that do not know a setting go without it.
-        for statement in [PostgresStatement.endIdleTransactions, .awaitDisk] { try? run(PostgresRequest(statement)) }
+        for statement in [PostgresStatement.endIdleTransactions, .awaitDisk, .keepPlans, .useIndexes] {
+            try? run(PostgresRequest(statement))
+        }
     }
 
     deinit {
@@ -90,7 +91,31 @@ extension PostgresSession {
         return PQconnectStartParams(keywordPointers, valuePointers, 0)
     }
 
-    private mutating func connect() throws(PostgresFailure) {
+    /// Connects to the first of the hosts that takes the connection, beginning with the one that did so last.
+    ///
+    /// Not left to libpq: without blocking it would wait at a host that takes connections and says nothing, as a frozen one does, and never come
+    /// to the others.
+    private mutating func connectToAnyHost() throws(PostgresFailure) {
+        let hosts = configuration.hosts
+        let first = configuration.preferredHost.load()
+        var failure: PostgresFailure?
+        for offset in hosts.indices {
+            let index = (first + offset) % hosts.count
+            do throws(PostgresFailure) {
+                connection = Self.start(hosts[index])
+                try connect(within: options.connectTimeout / hosts.count)
+                configuration.preferredHost.store(index)
+                return
+            } catch {
+                close()
+                guard case .away = error else { throw error }
+                if failure == nil { failure = error }
+            }
+        }
+        throw failure ?? lost()
+    }
+
+    private mutating func connect(within timeout: Duration) throws(PostgresFailure) {
         guard let connection else {
             throw .away(
                 StoreError(
@@ -100,7 +125,7 @@ extension PostgresSession {
         // So that the kind of an error can be told from libpq's text, in every language of the server.
         PQsetErrorVerbosity(connection, PQERRORS_SQLSTATE)
         cpostgres_count_warnings(connection, warnings)
-        let deadline = deadline(after: options.connectTimeout)
+        let deadline = deadline(after: timeout)
         var events = Int16(POLLOUT)
         var state = PQstatus(connection) == CONNECTION_BAD ? PGRES_POLLING_FAILED : PGRES_POLLING_WRITING
         while state != PGRES_POLLING_OK, state != PGRES_POLLING_FAILED {

@@ -8,7 +8,10 @@ enum PostgresStatement: Hashable, Sendable {
     /// Raises a partition's version and keeps its row locked until the end of the transaction, whether it was there or not.
     case lockPartition
     // Entries.
-    case value, values, scan, scanBack
+    case value, scan, scanBack
+    /// One lookup by the whole primary key for each row. A list of keys (`key = ANY`) would be one statement for all numbers of them, which the server
+    /// may run by reading the whole partition, as long as it takes partitions for small.
+    case values(rows: Int)
     case set(rows: Int)
     case clear, clearRange
     // Transactions whose commit may have to be asked for.
@@ -20,7 +23,7 @@ enum PostgresStatement: Hashable, Sendable {
     // Opening.
     case tables, createSchema, storeApart
     case create(PostgresTable)
-    case endIdleTransactions, awaitDisk
+    case endIdleTransactions, awaitDisk, keepPlans, useIndexes
     // Hints between nodes.
     case listen, notify
 
@@ -30,11 +33,12 @@ enum PostgresStatement: Hashable, Sendable {
     /// Every statement, for tests.
     static var all: [Self] {
         [
-            .beginRead, .beginWrite, .commit, .rollback, .lockPartition, .value, .values, .scan, .scanBack,
+            .beginRead, .beginWrite, .commit, .rollback, .lockPartition, .value, .scan, .scanBack,
             .clear, .clearRange, .noteRequest, .findRequest, .forgetRequest, .forgetOldRequests, .identity,
             .addIdentity, .renewEpoch, .anyEntry, .partitionNames, .tables, .createSchema, .storeApart,
-            .endIdleTransactions, .awaitDisk, .listen, .notify,
+            .endIdleTransactions, .awaitDisk, .keepPlans, .useIndexes, .listen, .notify,
         ] + PostgresTable.allCases.map { .create($0) } + rowCounts.map { .set(rows: $0) }
+            + rowCounts.map { .values(rows: $0) }
     }
 
     /// The reason why a statement need not name a partition.
@@ -62,7 +66,9 @@ enum PostgresStatement: Hashable, Sendable {
         case .beginRead, .beginWrite, .commit, .rollback: .transaction
         case .identity, .addIdentity, .renewEpoch: .store
         case .anyEntry, .partitionNames: .inspection
-        case .tables, .createSchema, .create, .storeApart, .endIdleTransactions, .awaitDisk: .opening
+        case .tables, .createSchema, .create, .storeApart, .endIdleTransactions, .awaitDisk, .keepPlans,
+            .useIndexes:
+            .opening
         case .listen, .notify: .hint
         }
     }
@@ -74,6 +80,7 @@ enum PostgresStatement: Hashable, Sendable {
     var name: String {
         switch self {
         case .set(let rows): "set\(rows)"
+        case .values(let rows): "values\(rows)"
         case .create(let table): "create_\(table.rawValue)"
         default: String(describing: self)
         }
@@ -82,8 +89,8 @@ enum PostgresStatement: Hashable, Sendable {
     /// The types of the parameters.
     var parameterTypes: [PostgresType] {
         switch self {
-        case .lockPartition, .value: [.bytes, .bytes]
-        case .values, .clear: [.bytes, .byteArrays]
+        case .lockPartition, .value, .clear: [.bytes, .bytes]
+        case .values(let rows): [PostgresType](repeating: .bytes, count: 1 + rows)
         case .scan, .scanBack: [.bytes, .bytes, .bytes, .integer]
         case .set(let rows): [.bytes] + (0..<rows).flatMap { _ in [.bytes, .bytes, .integer] as [PostgresType] }
         case .clearRange: [.bytes, .bytes, .bytes]
@@ -113,7 +120,9 @@ enum PostgresStatement: Hashable, Sendable {
             ON CONFLICT (partition) DO UPDATE SET version = partitions.version + 1 RETURNING name
             """
         case .value: "SELECT value, sum FROM \(entries) WHERE partition = $1 AND key = $2"
-        case .values: "SELECT key, value, sum FROM \(entries) WHERE partition = $1 AND key = ANY($2)"
+        case .values(let rows):
+            (0..<rows).map { "SELECT key, value, sum FROM \(entries) WHERE partition = $1 AND key = $\($0 + 2)" }
+                .joined(separator: " UNION ALL ")
         case .scan:
             """
             SELECT key, value, sum FROM \(entries)
@@ -128,7 +137,7 @@ enum PostgresStatement: Hashable, Sendable {
             "INSERT INTO \(entries)(partition, key, value, sum) VALUES "
                 + (0..<rows).map { "($1, $\(3 * $0 + 2), $\(3 * $0 + 3), $\(3 * $0 + 4))" }.joined(separator: ", ")
                 + " ON CONFLICT (partition, key) DO UPDATE SET value = excluded.value, sum = excluded.sum"
-        case .clear: "DELETE FROM \(entries) WHERE partition = $1 AND key = ANY($2)"
+        case .clear: "DELETE FROM \(entries) WHERE partition = $1 AND key = $2"
         case .clearRange: "DELETE FROM \(entries) WHERE partition = $1 AND key >= $2 AND key < $3"
         case .noteRequest: "INSERT INTO \(requests)(partition, at, id) VALUES ($1, $2, $3)"
         case .findRequest: "SELECT id FROM \(requests) WHERE partition = $1 AND at = $2 AND id = $3"
@@ -152,6 +161,10 @@ enum PostgresStatement: Hashable, Sendable {
         case .endIdleTransactions: "SET idle_in_transaction_session_timeout = 20000"
         // An acknowledged commit is on the disk, whatever the database's own setting.
         case .awaitDisk: "SET synchronous_commit = on"
+        // Every statement has one good plan, whatever its parameters: by the primary key.
+        case .keepPlans: "SET plan_cache_mode = force_generic_plan"
+        // A plan that was made while the table was small would read all of it for ever.
+        case .useIndexes: "SET enable_seqscan = off"
         case .listen: "LISTEN \"\(Self.channel(schema: schema))\""
         case .notify: "SELECT pg_notify($1, $2)"
         }
@@ -166,7 +179,6 @@ enum PostgresType: UInt32 {
     case bytes = 17
     case integer = 20
     case text = 25
-    case byteArrays = 1001
 }
 
 /// The tables of a store.

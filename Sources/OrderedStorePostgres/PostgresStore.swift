@@ -135,6 +135,9 @@ package final class PostgresStore: PersistentStore {
     /// on, after each `pollInterval`.
     package func foreignCommitMark() async throws -> Int64 { exchange?.mark ?? 0 }
 
+    /// Does nothing: the pages are the server's.
+    package func releaseMemory() async {}
+
     /// Gives the store another epoch, unless it has changed from `epoch` already.
     package func renewEpoch(from epoch: UInt64) async throws {
         try await replaceEpoch(epoch, by: options.random())

@@ -347,18 +347,13 @@ extension PostgresRequest {
         var requests = changes.clears.map {
             PostgresRequest(.clearRange, home, .bytes($0.lower), .bytes($0.upper))
         }
-        var cleared: [Bytes] = []
         var set: [[PostgresParameter]] = []
         changes.points.visit { key, value in
             if let value {
                 set.append([.bytes(key), .bytes(value), .integer(partition.checksum.sum(key, value))])
             } else {
-                cleared.append(key)
+                requests.append(PostgresRequest(.clear, home, .bytes(key)))
             }
-        }
-        for start in stride(from: 0, to: cleared.count, by: 1000) {
-            let part = cleared[start..<min(start + 1000, cleared.count)]
-            requests.append(PostgresRequest(.clear, home, .byteArrays(part)))
         }
         var next = 0
         while next < set.count {

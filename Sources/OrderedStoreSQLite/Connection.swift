@@ -31,6 +31,10 @@ final class Connection: Sendable {
         }
     }
 
+    func releaseMemory() {
+        handle.withLock { $0.releaseMemory() }
+    }
+
     func close() {
         handle.withLock { $0.close() }
     }

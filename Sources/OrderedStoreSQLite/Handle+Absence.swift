@@ -7,21 +7,38 @@ import OrderedStore
 extension Handle {
     /// Checks the key of the first row from a place on, or of the last one before it, in whichever partition it is.
     ///
+    /// - Returns: The key, with the number of its partition; nil if there is no row.
     /// - Throws: `damagedValue` in the partition of the place.
+    @discardableResult
     mutating func checkNeighbour(
         _ query: SQLQuery, of key: Bytes, in stored: StoredPartition, of partition: Partition
-    ) throws(StoreError) {
+    ) throws(StoreError) -> (partition: Int64, key: Bytes)? {
         let salt = partitions.salt
-        let damagedKey: Bytes?? = try first(
+        let row: (partition: Int64, key: Bytes, isDamaged: Bool)? = try first(
             query, step: { $0.step(stored.id, key) },
             take: { row in
-                let found = row.bytes(at: 1)
+                let (id, found) = (row.integer(at: 0), row.bytes(at: 1))
                 let holds =
                     row.holds(.number, .bytes, .number)
-                    && ValueChecksum.holds(row.integer(at: 2), key: found, partition: row.integer(at: 0), salt: salt)
-                return holds ? nil : found
+                    && ValueChecksum.holds(row.integer(at: 2), key: found, partition: id, salt: salt)
+                return (id, found, !holds)
             })
-        if case .some(.some(let found)) = damagedKey { throw partitions.damaged(found, in: partition) }
+        guard let row else { return nil }
+        if row.isDamaged { throw partitions.damaged(row.key, in: partition) }
+        return (row.partition, row.key)
+    }
+
+    /// Checks the rows between which a key would be, and returns the place between them.
+    ///
+    /// - Throws: `damagedValue` in the partition of the key.
+    mutating func checkedGap(
+        around key: Bytes, in stored: StoredPartition, of partition: Partition
+    ) throws(StoreError) -> TurnKnowledge.Gap {
+        let next = try checkNeighbour(.keyFrom, of: key, in: stored, of: partition)
+        let last = try checkNeighbour(.keyBefore, of: key, in: stored, of: partition)
+        return TurnKnowledge.Gap(
+            partition: stored.id, lower: last?.partition == stored.id ? last?.key : nil,
+            upper: next?.partition == stored.id ? next?.key : nil)
     }
 
     /// Checks the row before the beginning of a read of a range, and if it came to its end the row that ended it.

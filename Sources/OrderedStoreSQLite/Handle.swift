@@ -40,6 +40,10 @@ struct Handle: ~Copyable {
     private var lastPartition: (partition: Partition, stored: StoredPartition)?
     /// Which use of this handle is under way: what a transaction that has ended still holds is recognised by it.
     private var turn = 0
+    /// What the reads of this turn have found.
+    var knowledge: TurnKnowledge
+    /// The rows that are about to be added.
+    var newRows = EntryRows()
 
     /// Opens the file, which need not be ours yet, and changes nothing in it.
     init(
@@ -48,6 +52,7 @@ struct Handle: ~Copyable {
         self.path = path
         self.partitions = partitions
         logPages.initialize(to: 0)
+        knowledge = TurnKnowledge(writes: role == .writer)
         let inspects = role == .inspector || role == .fileInspector
         let access = inspects ? SQLITE_OPEN_READONLY | SQLITE_OPEN_URI : SQLITE_OPEN_READWRITE
         let flags = access | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE
@@ -82,6 +87,11 @@ struct Handle: ~Copyable {
         for statement in statements { sqlite3_finalize(statement) }
         sqlite3_close_v2(database)
         logPages.deallocate()
+    }
+
+    /// Gives back the pages in memory, except those that a transaction under way has changed.
+    func releaseMemory() {
+        if let database { sqlite3_db_release_memory(database) }
     }
 
     /// Closes the file; later calls fail with `closed`.
@@ -185,6 +195,7 @@ extension Handle {
     /// A number for what begins now; it is good until `endTurn`.
     mutating func beginTurn() -> Int {
         turn += 1
+        knowledge.forget()
         return turn
     }
 
@@ -252,7 +263,8 @@ extension Handle {
         return stored
     }
 
-    private mutating func make(_ partition: Partition) throws(StoreError) -> StoredPartition {
+    /// Returns a partition, which gets a number if it has none yet.
+    mutating func make(_ partition: Partition) throws(StoreError) -> StoredPartition {
         if let stored = try stored(partition) { return stored }
         let name = Bytes(partition.name.utf8)
         let id = try first(.nextPartitionID, step: { $0.step() }, take: { $0.integer(at: 0) }) ?? 1
@@ -275,7 +287,15 @@ extension Handle {
     mutating func get(_ keys: [Bytes], in partition: Partition) throws(StoreError) -> [Bytes?] {
         var values = [Bytes?](repeating: nil, count: keys.count)
         guard let stored = try stored(partition) else { return values }
-        for index in keys.indices { values[index] = try get(keys[index], in: stored, of: partition) }
+        var start = 0
+        // Where nothing of a group is found, as with new records, the next ones are hardly different.
+        var isAnyFound = true
+        while isAnyFound, keys.count - start >= KeyGroup.count {
+            let group = KeyGroup(keys[start..<start + KeyGroup.count])
+            isAnyFound = try get(group, in: stored, of: partition, into: &values)
+            start += KeyGroup.count
+        }
+        for index in start..<keys.count { values[index] = try get(keys[index], in: stored, of: partition) }
         return values
     }
 
@@ -332,21 +352,29 @@ extension Handle {
         return result == SQLITE_DONE
     }
 
-    private mutating func get(
+    mutating func get(
         _ key: Bytes, in stored: StoredPartition, of partition: Partition
     ) throws(StoreError) -> Bytes? {
+        if knowledge.isAbsent(key, in: stored.id) {
+            knowledge.note(.nothing, under: key, in: stored.id)
+            return nil
+        }
         let statement = try statement(.value)
         defer { statement.reset() }
         let result = statement.step(stored.id, key)
         if result == SQLITE_DONE {
-            try checkNeighbour(.keyFrom, of: key, in: stored, of: partition)
-            try checkNeighbour(.keyBefore, of: key, in: stored, of: partition)
+            let gap = try checkedGap(around: key, in: stored, of: partition)
+            knowledge.note(gap)
+            knowledge.note(.nothing, under: key, in: stored.id)
             return nil
         }
         guard result == SQLITE_ROW else { throw failure(result) }
+        let holding: TurnKnowledge.Holding =
+            statement.isReference(at: 0) ? .content(statement.integer(at: 0)) : .inline
         guard let value = try value(at: 0, of: statement, under: key, in: stored) else {
             throw partitions.damaged(key, in: partition)
         }
+        knowledge.note(holding, under: key, in: stored.id)
         return value
     }
 
@@ -361,60 +389,4 @@ extension Handle {
             .content, step: { $0.step(content) }, take: { $0.checkedBytes(at: 0, under: key, by: checksum) })
             ?? nil
     }
-}
-
-// MARK: Writing
-
-extension Handle {
-    /// Applies what a transaction did, inside the SQLite transaction under way.
-    mutating func apply(_ writes: WriteSet) throws(StoreError) {
-        for changes in writes.partitions where !changes.isEmpty {
-            let stored = try make(changes.partition)
-            for range in changes.clears { try clear(range, in: stored.id) }
-            // In key order, so that neighbours find their page in the cache.
-            try changes.points.visit { (key, value) throws(StoreError) in
-                if let value { try set(key, value, in: stored) } else { try clear(key, in: stored.id) }
-            }
-        }
-    }
-
-    private mutating func set(_ key: Bytes, _ value: Bytes, in stored: StoredPartition) throws(StoreError) {
-        let partition = stored.id
-        let sum = stored.checksum.sum(key, value)
-        if value.count <= Format.inlineBytesMax {
-            try run(.setInline) { $0.step(partition, key, value: value, sum: sum) }
-            if changedNothing, let content = try content(of: key, in: partition) {
-                try run(.clearContent) { $0.step(content) }
-                try run(.setAny) { $0.step(partition, key, value: value, sum: sum) }
-            }
-        } else if let content = try content(of: key, in: partition) {
-            try run(.setContent) { $0.step(content, value, sum: sum) }
-        } else {
-            try run(.addContent) { $0.step(value, sum: sum) }
-            let content = sqlite3_last_insert_rowid(database)
-            let keySum = stored.checksum.sum(key)
-            try run(.setAny) { $0.step(partition, key, value: content, sum: keySum) }
-        }
-    }
-
-    private mutating func clear(_ key: Bytes, in partition: Int64) throws(StoreError) {
-        try run(.clearInline) { $0.step(partition, key) }
-        if changedNothing, let content = try content(of: key, in: partition) {
-            try run(.clearContent) { $0.step(content) }
-            try run(.clear) { $0.step(partition, key) }
-        }
-    }
-
-    private mutating func clear(_ range: KeyRange, in partition: Int64) throws(StoreError) {
-        try run(.clearRangeContents) { $0.step(partition, in: range) }
-        try run(.clearRange) { $0.step(partition, in: range) }
-    }
-
-    /// The number of the content of an entry; nil when there is no such entry or it holds its value itself.
-    private mutating func content(of key: Bytes, in partition: Int64) throws(StoreError) -> Int64? {
-        try first(.value, step: { $0.step(partition, key) }, take: { $0.isReference(at: 0) ? $0.integer(at: 0) : nil })
-            ?? nil
-    }
-
-    private var changedNothing: Bool { sqlite3_changes(database) == 0 }
 }

@@ -54,6 +54,18 @@ final class ReaderPool: Sendable {
         state.withLock { $0.takeDrained() }?.resume()
     }
 
+    /// Gives back the pages that idle connections hold in memory.
+    func releaseMemory() {
+        let connections = state.withLock { state in
+            defer { state.idle = [] }
+            return state.idle
+        }
+        for connection in connections {
+            connection.releaseMemory()
+            give(connection)
+        }
+    }
+
     /// Waits for reads under way, then closes the file.
     func close() async {
         await withCheckedContinuation { continuation in

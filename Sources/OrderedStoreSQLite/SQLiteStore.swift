@@ -100,6 +100,12 @@ package final class SQLiteStore: PersistentStore {
     /// is. Cheap enough to be asked several times a second.
     package func foreignCommitMark() async throws -> Int64 { try await writer.foreignCommitMark() }
 
+    /// Gives back the pages that connections hold in memory; they are read again when they are needed.
+    package func releaseMemory() async {
+        readers.releaseMemory()
+        await writer.releaseMemory()
+    }
+
     /// Gives the store another epoch, unless it has changed from `epoch` already.
     package func renewEpoch(from epoch: UInt64) async throws {
         try await changeIdentity { (handle) throws(StoreError) in

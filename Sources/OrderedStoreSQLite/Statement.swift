@@ -53,6 +53,42 @@ struct Statement {
         }
     }
 
+    /// Binds the keys of a group behind the first parameter, and calls `row` as the other function does.
+    func rows(_ first: Int64, _ group: KeyGroup, _ row: () -> Bool) -> Int32 {
+        group.bytes.withUnsafeBytes { bytes in
+            var failure = bind(first, at: 1)
+            var (index, offset): (Int32, Int) = (2, 0)
+            for key in group.keys where failure == nil {
+                failure = bind(UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + key.count]), at: index)
+                index += 1
+                offset += key.count
+            }
+            var result = failure ?? sqlite3_step(pointer)
+            while result == SQLITE_ROW, row() { result = sqlite3_step(pointer) }
+            return result
+        }
+    }
+
+    /// Binds the keys, values and checksums of rows behind the first parameter.
+    func step(_ first: Int64, _ rows: ArraySlice<EntryRows.Row>, of bytes: Bytes) -> Int32 {
+        bytes.withUnsafeBytes { bytes in
+            var failure = bind(first, at: 1)
+            var index: Int32 = 2
+            for row in rows where failure == nil {
+                failure = bind(UnsafeRawBufferPointer(rebasing: bytes[row.key]), at: index)
+                if failure != nil { break }
+                failure =
+                    switch row.value {
+                    case .bytes(let place): bind(UnsafeRawBufferPointer(rebasing: bytes[place]), at: index + 1)
+                    case .content(let content): bind(content, at: index + 1)
+                    }
+                failure = failure ?? bind(row.sum, at: index + 2)
+                index += 3
+            }
+            return failure ?? sqlite3_step(pointer)
+        }
+    }
+
     func step(_ first: Int64, in range: KeyRange) -> Int32 {
         step(first, range.lower, value: range.upper)
     }

@@ -68,6 +68,13 @@ final class Writer: Sendable {
         }
     }
 
+    /// Gives back the pages that the connection holds in memory.
+    func releaseMemory() async {
+        await withTaskExecutorPreference(thread) {
+            await turns.withLock(for: "", on: thread) { connection.releaseMemory() }
+        }
+    }
+
     /// Waits for writes under way, then closes the file.
     func close() async {
         await withCheckedContinuation { continuation in

@@ -16,7 +16,8 @@ struct WelkinCommand: AsyncParsableCommand {
         subcommands: [
             ServeCommand.self, AccountCommand.self, InvitationCommand.self, TokenCommand.self, KeyCommand.self,
             KeysCommand.self,
-            BackupCommand.self, RestoreCommand.self, CheckCommand.self, CompactCommand.self, ZoneCommand.self,
+            BackupCommand.self, RestoreCommand.self, UpgradeCommand.self, CheckCommand.self, CompactCommand.self,
+            ZoneCommand.self,
             RecordCommand.self, SchemaCommand.self, FaultCommand.self,
             AdminCommand.self, LogsCommand.self, AlertsCommand.self, ConfigCommand.self, StoreCommand.self,
             SignUpCommand.self, LoginCommand.self, LogoutCommand.self, StatusCommand.self, DevicesCommand.self,

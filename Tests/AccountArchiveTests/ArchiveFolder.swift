@@ -18,8 +18,12 @@ struct ArchiveFolder {
 
     /// Exports the account of a device.
     @discardableResult
-    func export(_ device: TestDevice, as name: String) async throws -> ExportManifest {
-        try await AccountExport(device.account, program: "tests").run(into: self[name])
+    func export(
+        _ device: TestDevice, as name: String, since earlier: String? = nil,
+        progress: @Sendable (String) -> Void = { _ in }
+    ) async throws -> ExportManifest {
+        try await AccountExport(device.account, program: "tests").run(
+            into: self[name], since: try earlier.map { try EarlierExport(self[$0]) }, progress: progress)
     }
 
     /// Imports an export into the account of a device.

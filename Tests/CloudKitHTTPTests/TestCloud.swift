@@ -34,6 +34,7 @@ struct TestCloud: Sendable {
         metricsBackend: any MetricsFactory = NOOPMetricsHandler.instance,
         connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
         requestLog: LogBuffer? = nil, storage: StorageMonitor? = nil, mail: (any MailDelivery)? = nil,
+        provider: (any SignInProvider)? = nil,
         _ body: @Sendable @escaping (TestCloud) async throws -> Void
     ) async throws {
         let chosen = store is MemoryStore ? try await StoreUnderTest.chosen() : nil
@@ -51,7 +52,8 @@ struct TestCloud: Sendable {
                 requiresProvedAddresses: mail != nil && configuration.publicURL != nil),
             configuration: configuration,
             logger: Logger(label: "test") { _ in log.handler }, cacheLifetime: cacheLifetime, rounds: rounds,
-            pushServices: pushServices, log: requestLog, storage: storage, mail: mail, metricsBackend: metricsBackend,
+            pushServices: pushServices, log: requestLog, storage: storage, mail: mail, provider: provider,
+            metricsBackend: metricsBackend,
             connectionTime: connectionTime)
         let outcome: Result<Void, any Error>
         do {

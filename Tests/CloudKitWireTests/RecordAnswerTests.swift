@@ -165,7 +165,7 @@ import Testing
 
     @Test func `without an error object the status decides`() {
         let codes: [(Int, RequestFailure.Code)] = [
-            (503, .tryAgainLater), (502, .tryAgainLater), (401, .authenticationFailed), (429, .throttled),
+            (503, .serverUnavailable), (502, .serverUnavailable), (401, .authenticationFailed), (429, .throttled),
             (404, .endpointNotFound), (500, .internalError), (418, .internalError),
         ]
         for (status, code) in codes {

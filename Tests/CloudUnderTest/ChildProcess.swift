@@ -88,12 +88,15 @@ package final class ChildProcess {
 
     /// The processor time used so far, in seconds (Linux; 0 elsewhere), which other processes do not affect.
     package var processorSeconds: Double {
-        guard let text = try? String(contentsOfFile: "/proc/\(identifier)/stat", encoding: .utf8),
-            let name = text.lastIndex(of: ")")
-        else { return 0 }
-        let fields = text[name...].split(separator: " ")
-        guard fields.count > 13, let user = Double(fields[12]), let system = Double(fields[13]) else { return 0 }
-        return (user + system) / Double(sysconf(Int32(_SC_CLK_TCK)))
+        #if canImport(Glibc)
+            // In nanoseconds; the numbers in /proc have hundredths of a second.
+            var clock = clockid_t()
+            var time = timespec()
+            guard clock_getcpuclockid(identifier, &clock) == 0, clock_gettime(clock, &time) == 0 else { return 0 }
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        #else
+            return 0
+        #endif
     }
 
     /// The resident memory in bytes (Linux; 0 elsewhere).

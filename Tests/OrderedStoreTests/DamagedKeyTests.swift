@@ -40,6 +40,33 @@ struct DamagedKeyTests {
         }
     }
 
+    @Test func `no row is reported missing to a read of many keys, some of which are missing`() async throws {
+        try await withRows { path, whole in
+            var chance = SplitMix64(seed: 23)
+            var failures = 0
+            for _ in 0..<60 {
+                let index = Int.random(in: 3..<Self.rowCount - 4, using: &chance)
+                let damaged = Self.names[index]
+                try flip(Int.random(in: 0..<(damaged.utf8.count * 8), using: &chance), of: damaged, in: whole, path)
+                let store = try SQLiteStore(path: path)
+                let rows = Self.names[index - 3...index + 3]
+                let asked = rows.flatMap { [$0 + "-", $0, $0 + "/"] }.shuffled(using: &chance)
+                do {
+                    let found = try await store.read(home) { try await $0.get(asked.map(bytes)) }
+                    for (name, value) in zip(asked, found) {
+                        #expect((value != nil) == rows.contains(name), "\(name) after damage to \(damaged)")
+                    }
+                } catch let error as StoreError {
+                    #expect(error.code == .damagedValue)
+                    failures += 1
+                }
+                await store.close()
+            }
+            // The damaged row itself is among those asked for.
+            #expect(failures == 60)
+        }
+    }
+
     @Test func `a range with a damaged key is an error or whole`() async throws {
         try await withRows { path, whole in
             var chance = SplitMix64(seed: 22)

@@ -52,6 +52,34 @@ struct SQLiteStoreTests {
         }
     }
 
+    @Test func `memory for pages is given back, and what was written stays`() async throws {
+        try await withFolder { folder in
+            let store = try SQLiteStore(path: folder + "/store.db")
+            let large = String(repeating: "l", count: 4_000)
+            for batch in 0..<20 {
+                try await store.write([home]) { transaction in
+                    for key in 0..<100 { transaction.set(bytes("\(batch)-\(key)"), bytes(large)) }
+                }
+            }
+            _ = try await store.all()
+            func cachedBytes() throws -> Int32 {
+                try store.writer.connection.use { handle in
+                    var (used, most): (Int32, Int32) = (0, 0)
+                    sqlite3_db_status(handle.database, SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0)
+                    return used
+                }
+            }
+            let before = try cachedBytes()
+            await store.releaseMemory()
+            #expect(try cachedBytes() < before / 10)
+            #expect(try await store.value("7-70") == large)
+            try await store.put(["new": "1"])
+            #expect(try await store.value("new") == "1")
+            await store.close()
+            await store.releaseMemory()
+        }
+    }
+
     @Test func `a store says whether there is anything in it`() async throws {
         try await withFolder { folder in
             let path = folder + "/store.db"

@@ -61,7 +61,7 @@ struct SimulatedUsers {
         let keys = try newKeys()
         let generation = try await Self.keychains(world).status(for: device).generation
         _ = try await Self.keychains(world).reset(
-            to: Self.offer(keys), replacing: generation, proof: Self.proof, by: device, address: "")
+            to: Self.offer(keys), replacing: generation, proof: .password(Self.proof), by: device, address: "")
         accounts[person] = keys
     }
 

@@ -563,6 +563,9 @@ extension Simulation {
     private func ask(at guid: String, on index: Int) async throws {
         guard let link = links[guid] else { return }
         let device = devices[index]
+        // As for accepting: approved, the person would have two slots at the cloud, and one in the model.
+        let slot = model[link.place].trees[link.share]?.slots[device.person]
+        if link.slot != nil, slot?.isBound == false { return }
         _ = try await deliver("\(device.name) asks for access to \(link.share) in \(link.place)") {
             let name = share(behind: guid, link)
             var tree = name.flatMap { model[link.place].trees[$0] }

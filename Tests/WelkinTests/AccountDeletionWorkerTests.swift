@@ -52,8 +52,8 @@ import Testing
                 place: .init(container: container, environment: .development, apiToken: token.row), address: "192.0.2.1"
             )
             _ = try await store.deletions.request(
-                by: .device(DeviceKey(id: grant.deviceID, secret: grant.deviceSecret ?? [])), proof: Self.proof,
-                grace: days * Self.day, address: "192.0.2.1", ProofLimiter())
+                by: .device(DeviceKey(id: grant.deviceID, secret: grant.deviceSecret ?? [])),
+                proof: .password(Self.proof), grace: days * Self.day, address: "192.0.2.1", ProofLimiter())
         }
         func names() async throws -> [String] { try await store.accounts.list().map(\.name).sorted() }
         try await deletion("soon", in: 1)

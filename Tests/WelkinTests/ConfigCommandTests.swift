@@ -43,7 +43,12 @@ import Testing
             log-days = 3
             smtp-url = "smtps://user:geheim@mail.example.com:465"
             smtp-from = "cloud@example.com"
+            public-url = "https://cloud.example.com"
+            oidc-issuer = "https://id.example.com/realms/work"
+            oidc-client-id = "welkin"
+            oidc-client-secret-file = "\(folder)/oidc-secret"
             """.write(toFile: file, atomically: true, encoding: .utf8)
+            try "sehr-geheim".write(toFile: folder + "/oidc-secret", atomically: true, encoding: .utf8)
             let check = try await welkin(
                 "config", "check", "--", "--host", "0.0.0.0",
                 variables: ["WELKIN_CONFIG": file, "WELKIN_SIGN_UP": "closed"], in: folder)
@@ -57,12 +62,20 @@ import Testing
             #expect(lines.contains(["keep-deletions=30", "default"]))
             #expect(!check.output.contains("geheim"))
             #expect(check.output.contains("mail.example.com"))
+            #expect(check.output.contains(#"oidc-issuer = "https://id.example.com/realms/work""#))
+            #expect(check.output.contains("oidc-client-secret-file"))
         }
     }
 
     @Test(arguments: [
         ("prot = 1", "did you mean `port`?"), ("port = ", "line 1: expected a value"),
         ("port = 70000", "--port is 0 to 65535"),
+        ("oidc-issuer = \"https://id.example.com\"", "--oidc-issuer and --oidc-client-id go together"),
+        ("oidc-issuer = \"https://id.example.com\"\noidc-client-id = \"a\"", "--oidc-issuer needs --public-url"),
+        (
+            "oidc-issuer = \"http://id.example.com\"\noidc-client-id = \"a\"\npublic-url = \"https://a.example\"",
+            "--oidc-issuer begins with https://"
+        ),
         ("behind-proxy = 1", "use true or false"), ("[log]\ndays = 3", "tables are not used"),
     ])
     func `a mistake in the file is reported by the check and by serve`(text: String, words: String) async throws {

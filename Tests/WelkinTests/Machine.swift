@@ -29,14 +29,24 @@ struct Machine: Sendable {
     ///   - name: The name of the machine's folder, below the cloud's.
     ///   - apiToken: The token of the user's app.
     init(_ name: String, at cloud: CloudProcess, container: String, apiToken: String) throws {
+        try self.init(
+            name, in: cloud.folder, endpoint: "http://127.0.0.1:\(cloud.port)", container: container, apiToken: apiToken
+        )
+    }
+
+    /// - Parameters:
+    ///   - name: The name of the machine's folder, below `folder`.
+    ///   - endpoint: The address of the cloud.
+    ///   - apiToken: The token of the user's app.
+    init(_ name: String, in folder: String, endpoint: String, container: String, apiToken: String) throws {
         guard let program = CloudProcess.program() else {
             throw ChildFailure(program: "welkin", reason: "not built; run swift build, or name it in WELKIN_BINARY")
         }
         self.program = program
-        home = cloud.folder + "/" + name
+        home = folder + "/" + name
         variables = [
             "HOME": home, "XDG_DATA_HOME": home + "/data", "XDG_CONFIG_HOME": home + "/config",
-            "XDG_CACHE_HOME": home + "/cache", "CLOUDKIT_ENDPOINT": "http://127.0.0.1:\(cloud.port)",
+            "XDG_CACHE_HOME": home + "/cache", "CLOUDKIT_ENDPOINT": endpoint,
             "CLOUDKIT_CONTAINER": container, "CLOUDKIT_API_TOKEN": apiToken, "CLOUDKIT_ENVIRONMENT": "",
             "CLOUDKIT_PROFILE": "", "CLOUDKIT_CONFIGURATION": "", "CLOUDKIT_ASSET_CACHE": "",
         ]
@@ -159,6 +169,10 @@ struct CloudAndMachines {
 
     /// Runs an operator's command on the cloud's data folder.
     func runAsOperator(_ arguments: String..., input: [String] = []) async throws -> Machine.Outcome {
+        try await runAsOperator(arguments, input: input)
+    }
+
+    func runAsOperator(_ arguments: [String], input: [String] = []) async throws -> Machine.Outcome {
         guard let program = CloudProcess.program() else { throw ChildFailure(program: "welkin", reason: "not built") }
         return try await Machine.run(
             [program] + arguments + ["--data", cloud.data], input: input, variables: operatorsMachine.variables,

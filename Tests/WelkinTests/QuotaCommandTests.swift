@@ -46,6 +46,22 @@ import Testing
 
             #expect(try await setup.runAsOperator("account", "quota", "ada@example.com", "default").status == 0)
             #expect(try await setup.runAsOperator("account", "quota", "ada@example.com").output == "default\n")
+
+            // Of one container: for each account, and for one.
+            let container = CloudAndMachines.container
+            let each = try await setup.runAsOperator("account", "quota", "--container", container, "100")
+            #expect(
+                each.status == 0 && each.output == "Quota of each account in \(container): 100.\n", "\(each.remarks)")
+            #expect(try await setup.runAsOperator("account", "quota", "--container", container).output == "100\n")
+            let bens = try await setup.runAsOperator(
+                "account", "quota", "ben@example.com", "none", "--container", container)
+            #expect(bens.status == 0, "\(bens.remarks)")
+            try setup.cloud.restart()
+            let full = await #expect(throws: CKError.self) { try await save("largest", bytes: 1000, on: ada) }
+            #expect(full?.code == .quotaExceeded)
+            try await save("largest", bytes: 30_000, on: ben)
+            let refused = try await setup.runAsOperator("account", "quota", "--container", container, "lots")
+            #expect(refused.status == 64, "\(refused.remarks)")
         }
     }
 

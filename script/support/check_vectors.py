@@ -145,6 +145,11 @@ def recovery(v):
     same(hkdf(key, b"welkin recovery wrap 1"), v.bytes["wrappingKey"], "wrapping key")
 
 
+def passkey(v):
+    same(v.text["input"], "welkin passkey prf 1", "input")
+    same(hkdf(v.bytes["output"], b"welkin passkey wrap 1"), v.bytes["wrappingKey"], "wrapping key")
+
+
 def account_secret(v):
     associated = frame("welkin account secret 1", v.text["purpose"], v.text["account"])
     reader = Reader(v.bytes["sealed"])
@@ -524,6 +529,7 @@ SECTIONS = {
     "password": password,
     "recovery": recovery,
     "accountSecret": account_secret,
+    "passkey": passkey,
     "identity": identity,
     "keys": keys,
     "field": field,

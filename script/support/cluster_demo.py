@@ -35,7 +35,8 @@ class Cloud:
                 answer = connection.getresponse()
                 text = answer.read()
                 connection.close()
-                if answer.status != 503:
+                # A proxy that has lost a node, or finds none, says 502, 503 or 504.
+                if answer.status not in (502, 503, 504):
                     return answer.status, json.loads(text)
             except (OSError, http.client.HTTPException):
                 pass

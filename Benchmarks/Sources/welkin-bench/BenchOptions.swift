@@ -2,13 +2,17 @@
 struct BenchOptions {
     var isQuick = false
     var welkin: String?
+    /// Another server, which is measured alternately with the first one.
+    var against: String?
     var json: String?
     /// The letters of the measurements to run; all of them if empty.
     var only: Set<String> = []
     var rounds: Int?
+    /// The records of the measurement m, instead of a million.
+    var records: Int?
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,p,n,w,t,f,h,h+,g,g+] [--rounds N] [--welkin PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,u,p,r,r+,n,n4,w,t,f,m,h,h+,g,g+,l,c+] [--rounds N] [--records N] [--welkin PATH] [--against PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (informative, without bound)
@@ -21,15 +25,23 @@ struct BenchOptions {
           e5 the same with 5 ms more (at least 10; Linux)
           s  sealing an asset against the cipher alone (at least 0.50)
           v  records with encrypted values through the framework against plain ones (at most 1.50)
+          u  an asset through device and server against copies of the file with fsync (at least 0.70)
           p  saves in a zone shared with 100 users against saves in an unshared one (at least 0.95)
           n  from a save to another device's notification, 1,000 devices connected (p50 at most 5 ms, p99 50 ms)
+          n4 the same with 10,000 devices of as many users while 64 connections save (p99 at most 50 ms)
+          r  single saves while 10,000 devices return at once after an outage (at least 0.98)
+          r+ single saves beside 256 greedy readers (at least 0.90)
           w  memory of the server while 10,000 devices wait (at most 500 MB)
           t  sharing a tree of 10,000 records through the framework (at most 2 s)
           f  a participant's first fetch of that tree against the owner's (at least 0.70)
+          m  a million sealed records onto an empty device (at most 30 s and 150 MB more memory)
           h  saving one record in a zone with 100 participants against one that is not shared (at most 1.05)
           h+ the same while each participant is subscribed to the shared database (informative, without bound)
           g  slowest save of a user against the median while another saves 260,000 words a request (informative, without bound)
           g+ the same while those requests are not atomic (informative, without bound)
+          l  processor time of a save with the log of requests against the same without (at most 1.02)
+          c+ processor time of saves, lookups, records of a page of changes and empty pages; with --against PATH that of another
+             server as well, round by round
         """
 
     init(_ arguments: [String]) throws {
@@ -42,8 +54,10 @@ struct BenchOptions {
             switch option {
             case "--quick": isQuick = true
             case "--welkin": welkin = try value(of: option)
+            case "--against": against = try value(of: option)
             case "--json": json = try value(of: option)
             case "--rounds": rounds = Int(try value(of: option))
+            case "--records": records = Int(try value(of: option))
             case "--only": only = Set(try value(of: option).split(separator: ",").map(String.init))
             default: throw BenchError("unknown option \(option)\n\n\(Self.usage)")
             }

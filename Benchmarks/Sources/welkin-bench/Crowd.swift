@@ -112,6 +112,9 @@ final class Crowd {
         for index in devices.indices { ask(savers + index) }
     }
 
+    /// Connects every device again, with its long poll still to be started.
+    func reconnect(port: UInt16) throws { try exchange.reconnect(port: port) }
+
     private func ask(_ connection: Int) {
         let device = devices[connection - savers]
         exchange.send(.get("\(device.path)?confirmed=\(device.position)", headers: [Self.native]), on: connection)

@@ -41,13 +41,18 @@ extension Bench {
 
     /// Returns a container for the profile of a device, with empty caches as in a new process.
     func container(of cloud: CloudProcess, profile name: String = "bench") throws -> CKContainer {
-        let profiles = DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": cloud.folder + "/share"])
+        try Self.container(port: cloud.port, folder: cloud.folder, profile: name)
+    }
+
+    /// Returns such a container for the cloud at a port, whose devices are below a folder.
+    static func container(port: UInt16, folder: String, profile name: String) throws -> CKContainer {
+        let profiles = DeviceConfiguration.profilesFolder(variables: ["XDG_DATA_HOME": folder + "/share"])
         let profile = DeviceProfile(name: name, in: profiles)
-        let entry = try profile.credentials()?[Self.container, DeviceConfiguration.environmentDefault]
+        let entry = try profile.credentials()?[container, DeviceConfiguration.environmentDefault]
         guard let entry else { throw BenchError("the device is not signed in") }
         return CKContainer(
             configuration: DeviceConfiguration(
-                endpoint: "http://127.0.0.1:\(cloud.port)", container: Self.container, apiToken: entry.apiToken,
+                endpoint: "http://127.0.0.1:\(port)", container: container, apiToken: entry.apiToken,
                 profile: name, profilesFolder: profiles))
     }
 

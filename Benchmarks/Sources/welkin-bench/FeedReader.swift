@@ -8,7 +8,7 @@ struct FeedReader {
     private(set) var isAtEnd = false
     /// The seconds per record of each page, without decoding.
     private(set) var times: [Double] = []
-    private var token: String?
+    private(set) var token: String?
     private var records = 0
 
     private struct Answer: Decodable {

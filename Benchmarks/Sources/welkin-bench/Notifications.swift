@@ -75,13 +75,13 @@ extension Bench {
         ]
     }
 
-    private static func percentile(_ values: [Double], _ part: Double) -> Double {
+    static func percentile(_ values: [Double], _ part: Double) -> Double {
         let sorted = values.sorted()
         return sorted.isEmpty ? .nan : sorted[min(sorted.count - 1, Int(Double(sorted.count) * part))]
     }
 
     /// Raises the limit of descriptors for the connections, also of the server, which inherits it.
-    private func raiseFileLimit() {
+    func raiseFileLimit() {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         limit.rlim_cur = limit.rlim_max
@@ -90,7 +90,7 @@ extension Bench {
 }
 
 /// Saves records and measures the times until the listeners are notified.
-private struct Saves {
+struct Saves {
     private let crowd: Crowd
     /// The seconds until each notification.
     var times: [Double] = []

@@ -15,7 +15,9 @@ struct WelkinBench {
 
     static func main() async throws {
         do {
-            let options = try BenchOptions(Array(CommandLine.arguments.dropFirst()))
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            if arguments.first == FirstFetch.command { return try await FirstFetch.run(Array(arguments.dropFirst())) }
+            let options = try BenchOptions(arguments)
             let bench = try Bench(options)
             defer { bench.end() }
             var report = Report(
@@ -29,21 +31,22 @@ struct WelkinBench {
                 ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
                 ("d", bench.saves), ("e", bench.clients), ("e0", bench.clientsOfEcho),
                 ("e1", bench.clientsOfMillisecondDisk), ("e5", bench.clientsOfSlowDisk), ("s", bench.assetSealing),
-                ("v", bench.encryptedValues), ("p", bench.participants),
+                ("v", bench.encryptedValues), ("u", bench.assetTransfers), ("p", bench.participants),
                 ("t", bench.treeSharing), ("f", bench.firstFetches), ("h", bench.hundred),
                 ("h+", bench.subscribedHundred), ("g", bench.fairness), ("g+", bench.fairnessOfTurns),
-                ("l", bench.logging),
+                ("l", bench.logging), ("r", bench.returningDevices), ("r+", bench.greedyReaders),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
                 let comparison = try await measure()
                 report.comparisons.append(comparison)
                 print(comparison.lines.joined(separator: "\n") + "\n")
             }
-            let bounds: [(String, () throws -> [Figure])] = [
-                ("n", bench.notifications), ("w", bench.idleConnections), ("i", bench.identityProofs),
+            let bounds: [(String, () async throws -> [Figure])] = [
+                ("n", bench.notifications), ("n4", bench.crowdedNotifications), ("w", bench.idleConnections),
+                ("i", bench.identityProofs), ("m", bench.firstFetch), ("c+", bench.requestCosts),
             ]
             for (id, measure) in bounds where options.only.isEmpty || options.only.contains(id) {
-                let figures = try measure()
+                let figures = try await measure()
                 report.figures += figures
                 print(figures.flatMap(\.lines).joined(separator: "\n") + "\n")
             }

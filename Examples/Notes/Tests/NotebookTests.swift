@@ -89,7 +89,7 @@ import Testing
     @Test func `a lost answer does not duplicate a note`() async throws {
         try await withTwoDevices { _, _, phone, laptop in
             phone.0.network.fail(with: .losesAnswer, to: "records/modify")
-            await #expect(throws: CKError.self) { try await phone.1.write(Note(id: "n", text: "milk")) }
+            // The framework sends the request again, and the cloud knows it.
             try await phone.1.write(Note(id: "n", text: "milk"))
             try await laptop.1.sync()
             #expect(await laptop.1.notes.values.map(\.text) == ["milk"])

@@ -22,26 +22,34 @@ package struct AccountExport: Sendable {
     ///
     /// - Parameters:
     ///   - path: The folder, which must not exist.
+    ///   - earlier: An earlier export of the account, finished or not, from which records that are unchanged are taken with their files.
     ///   - progress: Receives the title of each container when its export begins.
     /// - Returns: The manifest.
     /// - Throws: `ArchiveError`, `SignInError`, `TransportFailure`.
     package func run(
-        into path: String, progress: @Sendable (String) -> Void = { _ in }
+        into path: String, since earlier: EarlierExport? = nil, progress: @Sendable (String) -> Void = { _ in }
     ) async throws -> ExportManifest {
         let email = try account.email()
+        try earlier?.require(cloud: account.cloud, account: email)
         let places = try await account.containers()
         let folder = try ExportFolder(new: path)
         var manifest = ExportManifest(
             format: ExportManifest.formatNewest, program: program, cloud: account.cloud, account: email,
             created: account.now, containers: [], assetCount: 0, assetBytes: 0)
+        var outline = ExportOutline(cloud: account.cloud, account: email)
         for (index, place) in places.enumerated() {
             progress("\(place.container) (\(place.environment))")
             var export = ContainerExport(
-                place, connection: account.connection(to: place), folder: folder, number: index + 1)
+                place, connection: account.connection(to: place), folder: folder, number: index + 1,
+                earlier: earlier)
             do {
-                manifest.containers.append(try await export.run())
+                manifest.containers.append(try await export.run(noting: &outline))
             } catch {
                 throw ArchiveError(error, container: place.container)
+            }
+            if earlier != nil {
+                progress(
+                    "\(place.container) (\(place.environment)): \(export.takenCount) records from the earlier export")
             }
             manifest.assetCount += export.assetCount
             manifest.assetBytes += export.assetBytes

@@ -14,9 +14,18 @@ struct ContainerExport {
     private(set) var assetCount = 0
     /// Bytes of those files.
     private(set) var assetBytes: Int64 = 0
+    /// Records that were taken from the earlier export.
+    private(set) var takenCount = 0
+    private let earlier: EarlierExport?
 
-    /// - Parameter number: Of the container in the export, for its folder.
-    init(_ place: AccountContainer, connection: ContainerConnection, folder: ExportFolder, number: Int) {
+    /// - Parameters:
+    ///   - number: Of the container in the export, for its folder.
+    ///   - earlier: An earlier export; nil: everything is fetched.
+    init(
+        _ place: AccountContainer, connection: ContainerConnection, folder: ExportFolder, number: Int,
+        earlier: EarlierExport? = nil
+    ) {
+        self.earlier = earlier
         self.place = place
         self.connection = connection
         self.folder = folder
@@ -37,7 +46,8 @@ struct ContainerExport {
             }, as: UTF8.self)
     }
 
-    mutating func run() async throws -> ExportedContainer {
+    /// - Parameter outline: Receives where the records will be, before they are written.
+    mutating func run(noting outline: inout ExportOutline) async throws -> ExportedContainer {
         try folder.makeFolder(path)
         try folder.makeFolder(path + "/private")
         let user = try await connection.requests(.private).currentUser().recordName
@@ -46,13 +56,21 @@ struct ContainerExport {
         let all = try await connection.requests(.private).allZones().sorted {
             ($0.id.isDefaultZone ? 0 : 1, $0.id.zoneName) < ($1.id.isDefaultZone ? 0 : 1, $1.id.zoneName)
         }
-        for (index, zone) in all.enumerated() {
-            let name = path + "/private/\(index + 1)-\(Self.fileName(zone.id.zoneName)).jsonl"
+        let names = all.enumerated().map { index, zone in
+            path + "/private/\(index + 1)-\(Self.fileName(zone.id.zoneName)).jsonl"
+        }
+        let publicName = path + "/public.jsonl"
+        outline.containers.append(
+            ExportOutline.Container(
+                container: place.container, environment: place.environment,
+                zones: Dictionary(zip(all.map(\.id.zoneName), names)) { $1 }, publicRecords: publicName))
+        try folder.write(outline)
+        for (name, zone) in zip(names, all) {
             let file = try await export(zone.id, in: .private, to: name, shares: &shares)
             zones.append(
                 ExportedZone(name: zone.id.zoneName, hasKeyPerZone: zone.encryptionScope == .perZone, file: file))
         }
-        let publicRecords = try await export(.default, in: .public, to: path + "/public.jsonl", shares: &shares)
+        let publicRecords = try await export(.default, in: .public, to: publicName, shares: &shares)
         let joined = try await exportJoined()
         var text = try LineFile(path + "/schema.ckdb", in: folder)
         try text.add(text: Array(schema.text.utf8))
@@ -68,15 +86,21 @@ struct ContainerExport {
     ) async throws -> ExportedFile {
         var file = try LineFile(name, in: folder)
         var marker: String?
+        var held = earlier?.records(of: zone, in: scope, of: place)
         repeat {
             let requests = connection.requests(scope)
             let page = try await requests.list(ListRecordsRequest(zoneID: zone, continuationMarker: marker))
             for record in page.records where record.sharing != nil {
                 if let share = ExportedShare(record, isOwn: true) { try shares.add(try Self.line(of: share)) }
             }
-            let opened = await requests.opened(page.records.filter { $0.recordType != Validity.shareRecordType })
-            for (record, fetched) in zip(opened, try await requests.withFiles(opened)) {
-                let exported = try self.record(record, fetched)
+            let records = page.records.filter { $0.recordType != Validity.shareRecordType }
+            var taken: [ExportedRecord?] = []
+            for record in records { taken.append(try held?.unchanged(record).flatMap { try take($0) }) }
+            let opened = await requests.opened(zip(records, taken).filter { $1 == nil }.map(\.0))
+            var fetched = zip(opened, try await requests.withFiles(opened)).makeIterator()
+            for each in taken {
+                // As many were fetched as were not taken.
+                guard let exported = try each ?? fetched.next().map({ try self.record($0, $1) }) else { break }
                 schema.add(exported)
                 try file.add(exported.line, isProblem: exported.problem != nil)
             }
@@ -118,6 +142,22 @@ struct ContainerExport {
     }
 
     // MARK: Records
+
+    /// Takes a record with its files from the earlier export.
+    ///
+    /// - Returns: nil: a file is missing there, or damaged.
+    private mutating func take(_ record: ExportedRecord) throws -> ExportedRecord? {
+        guard let earlier else { return nil }
+        for asset in record.assets {
+            guard let isNew = try folder.take(asset, from: earlier.path) else { return nil }
+            if isNew {
+                assetCount += 1
+                assetBytes += asset.size
+            }
+        }
+        takenCount += 1
+        return record
+    }
 
     /// - Parameter fetched: The same record with its files.
     private mutating func record(_ opened: OpenedRecord, _ fetched: FetchedItem) throws -> ExportedRecord {

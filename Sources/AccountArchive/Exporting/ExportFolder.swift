@@ -22,8 +22,6 @@ struct ExportFolder: Sendable {
 
     /// The folder of the folders of all containers.
     static let containers = "containers"
-    /// The name of the table of contents.
-    static let manifest = "manifest.json"
 
     /// Creates a folder in the export.
     func makeFolder(_ name: String) throws(ArchiveError) {
@@ -32,17 +30,38 @@ struct ExportFolder: Sendable {
         }
     }
 
-    /// Writes the table of contents.
+    /// Writes the table of contents, with which the export is finished.
     func write(_ manifest: ExportManifest) throws(ArchiveError) {
+        try write(manifest, to: ExportManifest.file)
+        unlink(path + "/" + ExportOutline.file)
+    }
+
+    /// Writes where the records will be.
+    func write(_ outline: ExportOutline) throws(ArchiveError) { try write(outline, to: ExportOutline.file) }
+
+    private func write(_ value: some Encodable, to name: String) throws(ArchiveError) {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         do {
-            try PrivateFile.replace(path + "/" + Self.manifest, with: Array(try encoder.encode(manifest)) + [0x0A])
+            try PrivateFile.replace(path + "/" + name, with: Array(try encoder.encode(value)) + [0x0A])
         } catch let failure as FileFailure {
-            throw .fileFailed(path: Self.manifest, failure)
+            throw .fileFailed(path: name, failure)
         } catch {
             throw .manifestUnreadable("\(error)")
         }
+    }
+
+    /// Takes a file from the folder of an earlier export.
+    ///
+    /// - Returns: Whether it is new here; nil: it is missing there, or has other bytes than its name says.
+    func take(_ asset: ExportedAsset, from earlier: String) throws(ArchiveError) -> Bool? {
+        let source = earlier + "/" + asset.path
+        guard let digest = try? FileDigest(source), digest.sha256 == asset.sha256, digest.bytes == asset.size else {
+            return nil
+        }
+        // One file for both folders where the disk allows it: nothing writes to it any more.
+        if link(source, path + "/" + asset.path) == 0 { return true }
+        return try add(source).isNew
     }
 
     /// Copies a fetched file into the folder of assets, under its digest; a file that is there already is not copied again.
@@ -62,30 +81,4 @@ struct ExportFolder: Sendable {
         }
         return (asset, true)
     }
-}
-
-/// The length and SHA-256 of a file, read in pieces.
-struct FileDigest: Hashable {
-    var bytes: Int64 = 0
-    var sha256: String
-
-    /// - Throws: `ArchiveError.fileFailed`.
-    init(_ path: String) throws(ArchiveError) {
-        guard let file = FileHandle(forReadingAtPath: path) else {
-            throw .fileFailed(path: path, FileFailure("open the file", errno))
-        }
-        defer { try? file.close() }
-        var digest = SHA256()
-        do {
-            while let piece = try file.read(upToCount: Self.pieceBytes), !piece.isEmpty {
-                digest.update(data: piece)
-                bytes += Int64(piece.count)
-            }
-        } catch {
-            throw .fileFailed(path: path, FileFailure("read the file", errno))
-        }
-        sha256 = String(hexadecimal: Array(digest.finalize()))
-    }
-
-    private static let pieceBytes = 1 << 20
 }

@@ -10,6 +10,8 @@ package enum ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
     /// The manifest cannot be read, or a later version wrote it.
     case manifestUnreadable(String)
     case versionUnknown(Int)
+    /// The earlier export is one of another account.
+    case otherAccount(String)
     /// A file is missing, or has other bytes than the manifest says.
     case damaged(file: String, reason: String)
     /// A file of the folder could not be read or written.
@@ -31,6 +33,7 @@ package enum ArchiveError: Error, Hashable, Sendable, CustomStringConvertible {
         case .manifestUnreadable(let reason): "manifest.json cannot be read: \(reason)"
         case .versionUnknown(let version):
             "the export has the format \(version), which this program does not know; use a newer version of welkin"
+        case .otherAccount(let other): "the earlier export is that of \(other); name one of this account at this cloud"
         case .damaged(let file, let reason): "the export is damaged: \(file) \(reason); nothing was imported"
         case .fileFailed(let path, let failure): "\(path): \(failure)"
         case .containersMissing(let names):

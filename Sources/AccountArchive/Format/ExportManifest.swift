@@ -2,6 +2,8 @@
 package struct ExportManifest: Codable, Hashable, Sendable {
     /// The format that this program writes, and the newest that it reads.
     package static let formatNewest = 1
+    /// The name of its file in an export.
+    static let file = "manifest.json"
 
     /// The format of the export.
     package var format: Int

@@ -16,9 +16,9 @@ package struct ExportReader: Sendable {
         self.path = path
         let found: [UInt8]?
         do throws(FileFailure) {
-            found = try PrivateFile.read(path + "/" + ExportFolder.manifest)
+            found = try PrivateFile.read(path + "/" + ExportManifest.file)
         } catch {
-            throw .fileFailed(path: path + "/" + ExportFolder.manifest, error)
+            throw .fileFailed(path: path + "/" + ExportManifest.file, error)
         }
         guard let bytes = found else { throw .notAnExport(path) }
         do {
@@ -32,10 +32,10 @@ package struct ExportReader: Sendable {
         }
         for container in manifest.containers {
             guard Environment(rawValue: container.environment) != nil else {
-                throw .damaged(file: ExportFolder.manifest, reason: "has an unknown environment")
+                throw .damaged(file: ExportManifest.file, reason: "has an unknown environment")
             }
             for file in container.files where !Self.isInside(file.path) {
-                throw .damaged(file: ExportFolder.manifest, reason: "names a file outside of the export")
+                throw .damaged(file: ExportManifest.file, reason: "names a file outside of the export")
             }
         }
     }

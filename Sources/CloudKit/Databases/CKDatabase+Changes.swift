@@ -60,12 +60,18 @@ extension CKDatabase {
                 switch event {
                 case .changed(let item):
                     modifications[CKRecord.ID(item.id)] = item.asRecord().map { .init(record: $0) }
-                case .deleted(let tombstone):
-                    let id = RecordID(recordName: tombstone.recordName, zoneID: zoneID.model)
-                    deletions.append(.init(recordID: CKRecord.ID(id), recordType: tombstone.recordType ?? ""))
+                case .deleted(let tombstone): deletions.append(.init(tombstone, in: zoneID))
                 }
             }
             return (modifications, deletions, CKServerChangeToken(page.syncToken), page.moreComing)
         }
+    }
+}
+
+extension CKDatabase.RecordZoneChange.Deletion {
+    /// Creates the deletion that a feed reports.
+    init(_ tombstone: RecordTombstone, in zoneID: CKRecordZone.ID) {
+        self.init(
+            recordID: CKRecord.ID(named: tombstone.recordName, in: zoneID), recordType: tombstone.recordType ?? "")
     }
 }

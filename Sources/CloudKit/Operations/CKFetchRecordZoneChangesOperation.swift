@@ -123,16 +123,26 @@ open class CKFetchRecordZoneChangesOperation: CKDatabaseOperation, @unchecked Se
     }
 
     private func fetch(_ zone: ZoneChangesRequest, all: Bool, _ requests: DatabaseRequests) async throws {
-        var request = zone
+        var page = try await requests.sealedChanges(zone)
         while true {
             try Task.checkCancellation()
-            let page = try await requests.zoneChanges(request)
-            // A page whose files cannot be fetched without a network counts as not fetched: its token is not reported.
-            let events = try await requests.withFiles(page.events)
             let isLast = !(all && page.moreComing)
-            await deliver { self.report(page, events: events, in: zone.zoneID, isOneOfAll: all, isLast: isLast) }
+            // The next page comes while this one is opened and reported.
+            let current = page
+            async let following = isLast ? nil : requests.sealedChanges(after: current)
+            let opened = try await requests.opened(current)
+            // A page whose files cannot be fetched without a network counts as not fetched: its token is not reported.
+            let events = try await requests.withFiles(opened.events)
+            await deliver { self.report(opened, events: events, in: zone.zoneID, isOneOfAll: all, isLast: isLast) }
             guard !isLast else { return }
-            request.syncToken = page.syncToken
+            try Task.checkCancellation()
+            if let next = try await following {
+                page = next
+            } else {
+                var request = zone
+                request.syncToken = opened.syncToken
+                page = try await requests.sealedChanges(request)
+            }
         }
     }
 

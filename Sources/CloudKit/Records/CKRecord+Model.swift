@@ -165,9 +165,11 @@ extension CKRecord {
     ///
     /// - Parameters:
     ///   - sent: The record's state when it was sent; changes that the app made since are kept.
+    ///   - isOvertaken: Whether others have changed the record since it was saved, so that the answer has their values.
     ///   - asset: The object for an asset; by default one without a file.
     func acknowledge(
-        _ opened: OpenedRecord, sent: RecordState, asset: ((AssetSlot, AssetValue) -> CKAsset)? = nil
+        _ opened: OpenedRecord, sent: RecordState, isOvertaken: Bool = false,
+        asset: ((AssetSlot, AssetValue) -> CKAsset)? = nil
     ) throws(CKError) {
         let saved = opened.record
         let asset = asset ?? { CKAsset(opened.kept($1, at: $0)) }
@@ -181,8 +183,8 @@ extension CKRecord {
             state.system.recordID = sent.system.recordID
             state.ancestorSystem = state.system
             if state.parentChanged { state.system.parent = parent }
-            state.fields.acknowledge(sent: sent.fields, received: received)
-            state.encrypted.acknowledge(sent: sent.encrypted, received: secrets)
+            state.fields.acknowledge(sent: sent.fields, received: received, isOvertaken: isOvertaken)
+            state.encrypted.acknowledge(sent: sent.encrypted, received: secrets, isOvertaken: isOvertaken)
         }
     }
 

@@ -84,8 +84,9 @@ struct RecordFields: @unchecked Sendable {
     /// - Parameters:
     ///   - sent: The fields as they were sent. Changes that the app made since are kept.
     ///   - received: Fields of the answer; those that were sent keep the app's own objects.
-    mutating func acknowledge(sent: RecordFields, received: [String: any StoredValue]) {
-        var base = sent.values
+    ///   - isOvertaken: Whether others have changed the record since: then all fields are those that were received.
+    mutating func acknowledge(sent: RecordFields, received: [String: any StoredValue], isOvertaken: Bool = false) {
+        var base = isOvertaken ? received : sent.values
         for (key, value) in received where !sent.changedKeys.contains(key) {
             base[key] = value
         }

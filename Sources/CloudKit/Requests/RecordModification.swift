@@ -82,14 +82,14 @@ struct RecordModification {
         do {
             guard let saved = try outcome.result.get() else { throw CallFailure.answerMalformed(status: 200) }
             let asset = { self.asset(saved, at: $0, $1, of: outcome.item, sent: sent) }
-            try record.acknowledge(saved, sent: sent.state, asset: asset)
+            try record.acknowledge(saved, sent: sent.state, isOvertaken: outcome.isOvertaken, asset: asset)
             if let share = record as? CKShare, let sharing = saved.record.sharing {
                 let saved = SharingState(sharing, link: saved.link)
                 let sharingSent = (sent as? CKShare)?.sharing.content
                 share.revise { $0.acknowledge(saved, sent: sharingSent ?? $0.content) }
             }
             return .success(
-                outcome.item.isKnownWhole
+                outcome.item.isKnownWhole && !outcome.isOvertaken
                     ? try Self.whole(saved, sent: sent) : try CKRecord.answered(saved, asset: asset))
         } catch CallFailure.refused(let refusal) {
             return .failure(CKError(refusal, saving: sent, server: outcome.serverRecord))

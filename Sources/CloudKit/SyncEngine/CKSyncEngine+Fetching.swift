@@ -1,3 +1,5 @@
+import CloudKitClient
+import CloudKitModel
 import Foundation
 
 extension CKSyncEngine {
@@ -135,41 +137,87 @@ extension CKSyncEngine {
     private func fetchPages(
         of zone: CKRecordZone.ID, _ context: FetchChangesContext, _ undelivered: inout [AnyHashable: any Error]
     ) async throws(CKError) {
-        var isLast = false
-        var isFirst = true
-        while !isLast {
-            // Before the first page the question was which zone; from then on it is how to go on.
-            let options = isFirst ? context.options : await nextOptions(context)
-            isFirst = false
+        // Before the first page the question was which zone; from then on it is how to go on.
+        var options = context.options
+        var ahead: SealedChanges?
+        var fetchesAhead = true
+        var unreported = 0
+        while true {
             do {
                 let token = state.value.zones[zone]?.token
-                let page = try await database.configured(options.operationGroup).recordZoneChanges(
-                    inZoneWith: zone, since: token.map { CKServerChangeToken($0) })
-                var modifications: [CKDatabase.RecordZoneChange.Modification] = []
-                var lost: [CKRecord.ID] = []
-                for (id, result) in page.modificationResultsByID {
-                    switch result {
-                    case .success(let modification): modifications.append(modification)
-                    case .failure(let error):
-                        undelivered[id] = error
-                        if CKError.any(error).isOfLostVersion { lost.append(id) }
-                    }
+                let requests = database.configured(options.operationGroup).requests()
+                if ahead?.previousToken != token { ahead = nil }
+                let page: SealedChanges
+                if let ahead {
+                    page = ahead
+                } else {
+                    page = try await requests.sealedChanges(
+                        ZoneChangesRequest(zoneID: zone.model, syncToken: token))
                 }
-                isLast = !page.moreComing
+                // The next page comes while this one is opened and handled. It is compared with what this device knew before it was
+                // asked for.
+                let later = fetchesAhead ? database.configured(options.operationGroup).requests() : nil
+                async let following = later?.sealedChanges(after: page)
+                let opened = try await requests.opened(page)
+                var changes = ReportedChanges()
+                for event in try await requests.withFiles(opened.events) { changes.add(event, in: zone) }
+                undelivered.merge(changes.errors) { $1 }
+                unreported += opened.events.count
+                let isLast = !page.moreComing
+                let isReported = isLast || unreported * Self.entriesPerRecord >= state.value.entryCount
+                if isReported { unreported = 0 }
                 await report(
-                    modifications.oldestFirst, page.deletions, lost: lost.sorted { $0.recordName < $1.recordName },
-                    in: zone, token: page.changeToken.token, isLast: isLast)
+                    changes.modifications.oldestFirst, changes.deletions, lost: changes.lost, in: zone,
+                    token: opened.syncToken, isLast: isLast, reportsState: isReported)
+                if isLast { return }
+                let group = options.operationGroup
+                options = await nextOptions(context)
+                // A delegate with another group for each request has it so.
+                fetchesAhead = fetchesAhead && options.operationGroup === group
+                ahead = fetchesAhead ? try await following : nil
+                if let next = ahead, next.repeats(page) { ahead = nil }
             } catch {
                 throw CKError.any(error)
             }
         }
     }
 
-    /// - Parameter lost: The records whose newer version the cloud has lost, which the app is asked for.
+    /// The entries of a state that are stored for each fetched record, at most: a state that remembers many is not stored with each
+    /// page.
+    private static let entriesPerRecord = 4
+
+    /// The changes of a page, as the delegate gets them.
+    private struct ReportedChanges {
+        var modifications: [CKDatabase.RecordZoneChange.Modification] = []
+        var deletions: [CKDatabase.RecordZoneChange.Deletion] = []
+        /// The failures of records that cannot be shown.
+        var errors: [AnyHashable: any Error] = [:]
+        /// The records whose newer version the cloud has lost.
+        var lost: [CKRecord.ID] { lostIDs.sorted { $0.recordName < $1.recordName } }
+        private var lostIDs: [CKRecord.ID] = []
+
+        mutating func add(_ event: OpenedChanges.Event, in zone: CKRecordZone.ID) {
+            switch event {
+            case .changed(let item):
+                switch item.asRecord() {
+                case .success(let record): modifications.append(.init(record: record))
+                case .failure(let error):
+                    let id = CKRecord.ID(item.id)
+                    errors[id] = error
+                    if CKError.any(error).isOfLostVersion { lostIDs.append(id) }
+                }
+            case .deleted(let tombstone): deletions.append(.init(tombstone, in: zone))
+            }
+        }
+    }
+
+    /// - Parameters:
+    ///   - lost: The records whose newer version the cloud has lost, which the app is asked for.
+    ///   - reportsState: Whether the delegate gets the state to store after the page.
     private func report(
         _ modifications: [CKDatabase.RecordZoneChange.Modification],
         _ deletions: [CKDatabase.RecordZoneChange.Deletion], lost: [CKRecord.ID], in zone: CKRecordZone.ID,
-        token: String, isLast: Bool
+        token: String, isLast: Bool, reportsState: Bool
     ) async {
         let saved = modifications.map { ($0.record.recordID.recordName, $0.record.modificationTime ?? 0) }
         let deleted = deletions.map(\.recordID.recordName)
@@ -194,7 +242,7 @@ extension CKSyncEngine {
                 let isNew = state.noteZoneChanges(
                     zone, saved: saved, deleted: deleted, token: token, isLast: isLast, now: now)
                 return isNew || isOffered || isDeletedAgain
-            })
+            }, reportsState: reportsState || !lost.isEmpty || !again.isEmpty)
         if !again.isEmpty || !lost.isEmpty { automation?.wantSend() }
     }
 

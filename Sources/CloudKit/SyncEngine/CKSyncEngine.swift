@@ -116,15 +116,16 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
     /// - Parameters:
     ///   - prepare: Changes the state for the time in which the delegate handles the event; runs just before.
     ///   - commit: Changes the state once the delegate has the event's data (B-SYN-01).
+    ///   - reportsState: Whether a changed state is passed on now, or with a later event.
     func post(
         _ event: Event?, preparing prepare: (inout SyncState) -> Bool = { _ in false },
-        then commit: (inout SyncState) -> Bool = { _ in false }
+        then commit: (inout SyncState) -> Bool = { _ in false }, reportsState: Bool = true
     ) async {
         await events.withLock {
             state.revise(prepare)
             if let event { await handle(event) }
             state.revise(commit)
-            if let serialization = state.takeUnreported() {
+            if reportsState, let serialization = state.takeUnreported() {
                 await handle(.stateUpdate(Event.StateUpdate(stateSerialization: serialization)))
                 state.noteHandedOver()
             }

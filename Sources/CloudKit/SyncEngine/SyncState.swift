@@ -78,6 +78,14 @@ struct SyncState: Sendable {
         return true
     }
 
+    /// The number of records that the stored state names.
+    var entryCount: Int {
+        zones.values.reduce(recordChanges.entries.count) { sum, zone in
+            sum + zone.recent.saved.count + zone.recent.deleted.count + zone.savedUnread.count
+                + (zone.restoration?.deleted.count ?? 0)
+        }
+    }
+
     var hasWork: Bool { !databaseChanges.isEmpty || !recordChanges.isEmpty || hasUntrackedChanges }
 
     // MARK: What was fetched
@@ -113,7 +121,8 @@ struct SyncState: Sendable {
     ) -> Bool {
         let names = saved.map(\.name) + deleted
         let isNew = zones[zone]?.token != token || (isLast && unfetched.contains(zone))
-        var progress = zones[zone] ?? ZoneProgress()
+        // Taken out, so that what it remembers is changed in place.
+        var progress = zones.removeValue(forKey: zone) ?? ZoneProgress()
         progress.token = token
         progress.recent.noteFetched(saved, deleted: deleted, now: now)
         if isLast {

@@ -17,7 +17,7 @@ package struct Account: StoredRow, Hashable {
     package var created: Int64
     /// A disabled account keeps its data and cannot be used.
     package var isDisabled: Bool
-    var password: PasswordVerifier
+    private(set) var password: PasswordVerifier
     private var keychains: Int?
     private var resetting: Bool?
     private var phones: [String]?
@@ -30,6 +30,8 @@ package struct Account: StoredRow, Hashable {
     /// The name of the group that the operator has put the account into; nil: none.
     package internal(set) var group: String?
     private var proved: Bool?
+    private var passwordless: Bool?
+    private var containerQuotas: [String: String]?
 
     private enum CodingKeys: String, CodingKey {
         case id, email, name, created, isDisabled
@@ -39,7 +41,8 @@ package struct Account: StoredRow, Hashable {
         case webKeys
         case quotaBytes = "quota"
         case isWithoutQuota = "unlimited"
-        case group, proved
+        case group, proved, passwordless
+        case containerQuotas = "quotas"
     }
 
     init(id: String, email: String, name: String, created: Int64, password: PasswordVerifier) {
@@ -76,6 +79,23 @@ package struct Account: StoredRow, Hashable {
         set { proved = newValue ? true : nil }
     }
 
+    /// Whether the person signs in with a password. Where they do not, nothing is the password of the account.
+    package var hasPassword: Bool { passwordless != true }
+
+    /// Sets a password.
+    mutating func setPassword(_ password: PasswordVerifier) {
+        self.password = password
+        passwordless = nil
+    }
+
+    /// Makes the account one without a password.
+    ///
+    /// - Parameter password: Random, so that nobody knows what would match it.
+    mutating func removePassword(_ password: PasswordVerifier) {
+        self.password = password
+        passwordless = true
+    }
+
     /// The phone numbers that the operator has verified, normalised.
     package internal(set) var phoneNumbers: [String] {
         get { phones ?? [] }
@@ -89,6 +109,18 @@ package struct Account: StoredRow, Hashable {
             isWithoutQuota = newValue == .unlimited ? true : nil
             if case .bytes(let bytes) = newValue { quotaBytes = bytes } else { quotaBytes = nil }
         }
+    }
+
+    /// Returns the space for the private database of one container, in place of `quota`; `cloud`: none was set.
+    package func quota(in container: String) -> AccountQuota {
+        containerQuotas?[container].flatMap { AccountQuota(text: $0) } ?? .cloud
+    }
+
+    /// Sets the space for the private database of one container.
+    mutating func setQuota(_ quota: AccountQuota, in container: String) {
+        var quotas = containerQuotas ?? [:]
+        quotas[container] = quota == .cloud ? nil : quota.text
+        containerQuotas = quotas.isEmpty ? nil : quotas
     }
 
     /// The first word of the name; nil if the name is empty.
@@ -105,6 +137,8 @@ package struct Account: StoredRow, Hashable {
     static let idsByEmail = RowTable<String, String>("email")
     /// normalised number → account
     static let idsByPhone = RowTable<String, String>("phone")
+    /// container → space of each account in it, as `AccountQuota.text`
+    static let quotasByContainer = RowTable<String, String>("container-quota")
     /// hash of a normalised address or number → account
     static let idsByAddressHash = RowTable<String, String>("address-hash")
 }

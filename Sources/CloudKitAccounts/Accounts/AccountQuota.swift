@@ -1,3 +1,5 @@
+import CloudKitModel
+
 /// The space that an account may use in the private database of each container (B-LIM-16).
 package enum AccountQuota: Hashable, Sendable {
     /// The quota that the cloud has for all accounts, if any.
@@ -39,7 +41,35 @@ package enum AccountQuota: Hashable, Sendable {
     }
 }
 
+extension AccountQuota {
+    /// Returns this quota, or another one where this is the cloud's.
+    func or(_ other: @autoclosure () -> AccountQuota) -> AccountQuota { self == .cloud ? other() : self }
+}
+
 extension Accounts {
+    /// Sets the space that an account may use in the private database of one container, in place of the one that it has in each.
+    ///
+    /// - Throws: `AccountError.notFound`.
+    package func setQuota(_ quota: AccountQuota, email: String, in container: ContainerID) async throws {
+        try await change(email) { $0.setQuota(quota, in: container.name) }
+    }
+
+    /// Sets the space that each account may use in the private database of a container. Accounts with a space of their own keep it.
+    package func setQuota(_ quota: AccountQuota, in container: ContainerID) async throws {
+        try await store.write { transaction in
+            if quota == .cloud {
+                Account.quotasByContainer.clear(container.name, in: &transaction)
+            } else {
+                try Account.quotasByContainer.set(container.name, to: quota.text, in: &transaction)
+            }
+        }
+    }
+
+    /// Returns the space that each account may use in the private database of a container; `cloud`: none was set.
+    package func quota(in container: ContainerID) async throws -> AccountQuota {
+        try await Account.quotasByContainer.row(container.name, in: store).flatMap { AccountQuota(text: $0) } ?? .cloud
+    }
+
     /// Sets the space that an account may use in the private database of each container.
     ///
     /// What is stored already stays, also beyond the quota.

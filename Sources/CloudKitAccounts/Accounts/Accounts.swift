@@ -31,6 +31,17 @@ package struct Accounts: Sendable {
             created: store.serverEnvironment.now(), password: newVerifier(proof, derivation))
     }
 
+    /// Returns an account without a password that is not stored yet.
+    ///
+    /// - Parameter rounds: Those of accounts with a password, from which it cannot be told apart before a sign-in.
+    func newAccount(_ address: EmailAddress, name: String, rounds: Int) -> Account {
+        let nobodys = store.serverEnvironment.random(ProofBounds.bytes)
+        let derivation = newDerivation(rounds: rounds)
+        var account = newAccount(address, name: name, proof: nobodys, derivation: derivation)
+        account.removePassword(account.password)
+        return account
+    }
+
     /// Returns every account, in the order of their addresses.
     package func list() async throws -> [Account] {
         try await Account.table.rows(in: store).sorted { $0.email < $1.email }
@@ -81,7 +92,7 @@ package struct Accounts: Sendable {
     /// signed in wraps it again.
     package func setPassword(proof: [UInt8], derivation: PasswordDerivation, email: String) async throws {
         let password = newVerifier(proof, derivation)
-        try await change(email) { $0.password = password }
+        try await change(email) { $0.setPassword(password) }
     }
 
     /// Lets others find the person, or not (B-ACC-05); nil: the person has not decided, and is not found.

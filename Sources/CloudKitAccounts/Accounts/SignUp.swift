@@ -6,8 +6,8 @@ import Synchronization
 package final class SignUp: Sendable {
     /// Whether the operator allows sign-up without an invitation.
     package let isOpen: Bool
-    private let store: AccountStore
-    private let roundsMin: Int
+    let store: AccountStore
+    let roundsMin: Int
     private let proofLimiter: ProofLimiter
     private let throttle = Mutex(SignUpThrottle())
 
@@ -40,21 +40,36 @@ package final class SignUp: Sendable {
         email: String, name: String, proof: [UInt8], derivation: PasswordDerivation, address: String,
         invitation: String? = nil
     ) async throws -> Account {
-        guard isOpen || invitation != nil else { throw Self.closed }
         try ProofBounds.check(proof)
         try derivation.check(roundsMin: roundsMin)
         guard let emailAddress = EmailAddress(email) else { throw RequestFailure.malformedEmail }
-        let now = store.serverEnvironment.now()
         let account = store.accounts.newAccount(
             emailAddress, name: String(name.prefix(200)), proof: proof, derivation: derivation)
+        return try await add(account, emailAddress, address: address, invitation: invitation)
+    }
+
+    /// Adds what belongs to an account in the transaction that makes it.
+    typealias Addition = @Sendable (inout StorageWriter, Account) async throws -> Void
+
+    /// Adds an account, where sign-up is open or with an invitation.
+    func add(
+        _ account: Account, _ email: EmailAddress, address: String, invitation: String?,
+        with addition: @escaping Addition = { _, _ in }
+    ) async throws -> Account {
+        guard isOpen || invitation != nil else { throw Self.closed }
+        let now = store.serverEnvironment.now()
         do {
             if let invitation {
-                return try await create(account, emailAddress, code: invitation, from: address, now: now)
+                return try await create(
+                    account, email, code: invitation, from: address, now: now, with: addition)
             }
             if let wait = try await enter(from: address, now: now) {
                 throw RequestFailure(.throttled, "too many sign-ups", retryAfter: wait)
             }
-            try await store.write { try await $0.add(account) }
+            try await store.write { transaction in
+                try await transaction.add(account)
+                try await addition(&transaction, account)
+            }
             return account
         } catch AccountError.emailTaken {
             throw Self.taken
@@ -64,7 +79,8 @@ package final class SignUp: Sendable {
     /// Makes an account with an invitation. Unknown codes are counted as wrong proofs are, by their sender: no number of wrong ones keeps
     /// other senders from using theirs.
     private func create(
-        _ account: Account, _ email: EmailAddress, code: String, from address: String, now: Int64
+        _ account: Account, _ email: EmailAddress, code: String, from address: String, now: Int64,
+        with addition: @escaping Addition
     ) async throws -> Account {
         guard let hash = AccountInvitation.hash(of: code) else { throw RequestFailure.invitationInvalid }
         let made: Account? = try await proofLimiter.unlessWrong(
@@ -75,6 +91,7 @@ package final class SignUp: Sendable {
                 let used = try invitation.used(for: email, now: now)
                 let account = used.applied(to: account)
                 try await transaction.add(account)
+                try await addition(&transaction, account)
                 try AccountInvitation.table.set(hash, to: used, in: &transaction)
                 return account
             }

@@ -35,6 +35,12 @@ package struct AccountRowCheck: Sendable {
             DeviceSession.table.name: session, DeviceSession.owners.name: sessionOwner,
             Keychain.table.name: keychain, KeyReset.table.name: keyReset,
             AccountDeletion.table.name: deletion,
+            Passkey.table.name: passkey, Passkey.owners.name: passkeyOwner,
+            ProviderIdentity.table.name: providerIdentity, ProviderIdentity.owners.name: providerOwner,
+            SpentToken.table.name: {
+                $0.hasPrefix(SpentToken.key("", until: try SpentToken(rowBytes: $1).expires))
+                    ? nil : "it is under another end"
+            },
             AddressProof.table.name: addressProof, AddressProof.accounts.name: addressProofCode,
             AccountInvitation.table.name: {
                 try AccountInvitation(rowBytes: $1).hash == $0 ? nil : "it is under the key of another invitation"
@@ -54,6 +60,9 @@ package struct AccountRowCheck: Sendable {
             },
             ConsoleConsent.table.name: {
                 try ConsoleConsent(rowBytes: $1).hash == $0 ? nil : "it is under the key of another consent"
+            },
+            Account.quotasByContainer.name: {
+                AccountQuota(text: String(rowBytes: $1)) == nil || $0.isEmpty ? RowFinding.malformedValue : nil
             },
             ServerKey.table.name: {
                 _ = try ServerKey(rowBytes: $1)
@@ -132,6 +141,36 @@ package struct AccountRowCheck: Sendable {
     private func deletion(_ id: String, _ value: [UInt8]) async throws -> String? {
         if try AccountDeletion(rowBytes: value).account != id { return "it is under the key of another account" }
         return try await Account.table.row(id, in: view) == nil ? "the account of a deletion is missing" : nil
+    }
+
+    private func passkey(_ text: String, _ value: [UInt8]) async throws -> String? {
+        let passkey = try Passkey(rowBytes: value)
+        if passkey.rowKey.rowText != text { return "it is under the key of another passkey" }
+        if try await Passkey.owners.row(passkey.rowKey.name, in: view) != passkey.account {
+            return "its identifier does not lead to it"
+        }
+        return try await Account.table.row(passkey.account, in: view) == nil
+            ? "the account of a passkey is missing" : nil
+    }
+
+    private func passkeyOwner(_ hash: String, _ value: [UInt8]) async throws -> String? {
+        let key = OwnedRowKey(owner: String(rowBytes: value), name: hash)
+        return try await Passkey.table.row(key, in: view) == nil ? "the passkey of an identifier is missing" : nil
+    }
+
+    private func providerIdentity(_ text: String, _ value: [UInt8]) async throws -> String? {
+        let identity = try ProviderIdentity(rowBytes: value)
+        if identity.rowKey.rowText != text { return "it is under the key of another person" }
+        if try await ProviderIdentity.owners.row(identity.rowKey.name, in: view) != identity.account {
+            return "its person does not lead to it"
+        }
+        return try await Account.table.row(identity.account, in: view) == nil
+            ? "the account of a provider's person is missing" : nil
+    }
+
+    private func providerOwner(_ hash: String, _ value: [UInt8]) async throws -> String? {
+        let key = OwnedRowKey(owner: String(rowBytes: value), name: hash)
+        return try await ProviderIdentity.table.row(key, in: view) == nil ? "the provider's person is missing" : nil
     }
 
     private func addressProof(_ id: String, _ value: [UInt8]) async throws -> String? {

@@ -2,7 +2,7 @@ import CloudKitModel
 
 /// A keychain as a device makes it.
 package struct KeychainUpload: Hashable, Sendable {
-    /// The account secret, wrapped by a key from the password.
+    /// The account secret, wrapped by a key from the password; empty for an account without one.
     package var passwordWrap: [UInt8]
     /// The account secret, wrapped for recovery.
     package var recovery: RecoveryUpload
@@ -16,9 +16,14 @@ package struct KeychainUpload: Hashable, Sendable {
         self.identity = identity
     }
 
+    /// - Throws: `badRequest` for the missing wrap of an account with a password.
+    func check(for account: Account) throws(RequestFailure) {
+        if account.hasPassword { try KeychainBounds.check(wrap: passwordWrap) }
+    }
+
     /// - Throws: `badRequest` for parts that are empty or too long.
     func check() throws(RequestFailure) {
-        try KeychainBounds.check(wrap: passwordWrap)
+        if !passwordWrap.isEmpty { try KeychainBounds.check(wrap: passwordWrap) }
         try recovery.check()
         guard (1...KeychainBounds.identityBytesMax).contains(identity.count) else {
             throw RequestFailure(.badRequest, "bad public identity")

@@ -38,13 +38,25 @@ package struct Keychains: Sendable {
     /// - Returns: The keychain's generation.
     /// - Throws: `RequestFailure` `conflict` when there is one already.
     package func create(_ offer: KeychainUpload, by device: DeviceKey) async throws -> Int {
+        try await create(offer, by: .device(device))
+    }
+
+    /// Gives an account its keychain; the device or browser is then signed in with it.
+    ///
+    /// - Parameters:
+    ///   - offer: The keychain.
+    ///   - sender: A device of the account, or a browser on a page of the cloud.
+    /// - Returns: The keychain's generation.
+    /// - Throws: `RequestFailure` `conflict` when there is one already.
+    package func create(_ offer: KeychainUpload, by sender: AccountSender) async throws -> Int {
         try offer.check()
         let now = store.serverEnvironment.now()
         let salt = store.serverEnvironment.random(16)
         return try await store.write { transaction in
-            var (session, account) = try await transaction.owner(of: device, now: now)
+            var (session, account) = try await transaction.owner(of: sender, now: now)
             guard try await Keychain.table.row(account.id, in: transaction) == nil, !session.isOutdated(for: account)
             else { throw RequestFailure.keychainConflict }
+            try offer.check(for: account)
             try transaction.replaceKeychain(offer, recoverySalt: salt, of: &account, by: &session)
             return account.keychainGeneration
         }
@@ -53,18 +65,20 @@ package struct Keychains: Sendable {
     /// Replaces wrapped forms of the same secret.
     ///
     /// - Parameters:
-    ///   - proof: Of the password.
-    ///   - generation: The one of the device's secret.
     ///   - passwordWrap: nil: stays.
     ///   - recovery: New recovery words; the old ones are then invalid. nil: stay.
+    ///   - generation: The one of the sender's secret.
+    ///   - proof: Of the person.
+    ///   - sender: A device of the account, or a browser on a page of the cloud.
+    ///   - address: The network address that sends the request.
     package func rewrap(
-        passwordWrap: [UInt8]?, recovery: RecoveryUpload?, generation: Int, proof: [UInt8], by device: DeviceKey,
-        address: String
+        passwordWrap: [UInt8]?, recovery: RecoveryUpload?, generation: Int, proof: AccountProof,
+        by sender: AccountSender, address: String
     ) async throws {
         if let passwordWrap { try KeychainBounds.check(wrap: passwordWrap) }
         try recovery?.check()
         let salt = store.serverEnvironment.random(16)
-        try await change(by: .device(device), proof: proof, address: address) { transaction, _, account in
+        try await change(by: sender, proof: proof, address: address) { transaction, _, account in
             var keychain = try await transaction.keychain(of: account, generation: generation)
             if let passwordWrap { keychain.passwordWrap = passwordWrap }
             if let recovery {
@@ -83,7 +97,7 @@ package struct Keychains: Sendable {
     /// - Parameter generation: The one to be replaced.
     /// - Returns: The new generation.
     package func reset(
-        to offer: KeychainUpload, replacing generation: Int, proof: [UInt8], by device: DeviceKey, address: String
+        to offer: KeychainUpload, replacing generation: Int, proof: AccountProof, by device: DeviceKey, address: String
     ) async throws -> Int {
         try offer.check()
         let now = store.serverEnvironment.now()
@@ -93,6 +107,7 @@ package struct Keychains: Sendable {
                 throw RequestFailure.keychainMissing
             }
             guard account.keychainGeneration == generation else { throw RequestFailure.keychainConflict }
+            try offer.check(for: account)
             try transaction.beginReset(of: &account, now: now)
             try transaction.replaceKeychain(offer, recoverySalt: salt, of: &account, by: &session)
             return account.keychainGeneration
@@ -112,6 +127,47 @@ package struct Keychains: Sendable {
             try transaction.beginReset(of: &account, now: now)
             try transaction.noteDirectoryChange(.account(account.id))
             try Account.table.set(account.id, to: account, in: &transaction)
+        }
+    }
+
+    /// The parts of a keychain that open it for a person who agreed.
+    package struct Opening: Hashable, Sendable {
+        /// The keychain.
+        package var keychain: Keychain
+        /// The account secret, wrapped by what the person showed: the password, the recovery words, or the passkey.
+        package var wrap: [UInt8]
+    }
+
+    /// Gives a browser that is signed in without keys the keychain, wrapped for what its person shows.
+    ///
+    /// - Parameters:
+    ///   - proof: Of the person.
+    ///   - sender: A browser on a page of the cloud.
+    ///   - address: The network address that sends the request.
+    /// - Throws: `RequestFailure` `authenticationFailed`; `accessDenied` where the account's owner lets no browser have keys; `itemNotFound` for
+    ///   a passkey that opens none.
+    package func open(by sender: AccountSender, proof: AccountProof, address: String) async throws -> Opening {
+        try await change(by: sender, proof: proof, address: address) { transaction, session, account in
+            guard account.allowsWebKeys || !session.isBrowser else {
+                throw RequestFailure(
+                    .accessDenied, "the account's owner lets no browser read encrypted data",
+                    remedy: "Allow it with: welkin keychain web on")
+            }
+            let keychain = try await transaction.keychain(of: account, generation: account.keychainGeneration)
+            let wrap: [UInt8]
+            switch proof {
+            case .password: wrap = keychain.passwordWrap
+            case .recoveryWords: wrap = keychain.recoveryWrap
+            case .passkey(let assertion):
+                let passkey = try await transaction.passkey(assertion.id)
+                guard let own = passkey?.wrap, passkey?.opensKeys(of: account) == true else {
+                    throw RequestFailure(.itemNotFound, "the passkey opens no keys", remedy: "Use the recovery words.")
+                }
+                wrap = own
+            }
+            session.keychainGeneration = account.keychainGeneration
+            try transaction.set(session)
+            return Opening(keychain: keychain, wrap: wrap)
         }
     }
 
@@ -152,7 +208,7 @@ package struct Keychains: Sendable {
         try await recovering(email: email, proof: proof, address: address) { transaction, account, keychain in
             guard keychain.generation == generation else { throw RequestFailure.keychainConflict }
             keychain.passwordWrap = passwordWrap
-            account.password = verifier
+            account.setPassword(verifier)
             try Keychain.table.set(account.id, to: keychain, in: &transaction)
             try Account.table.set(account.id, to: account, in: &transaction)
         }
@@ -165,11 +221,11 @@ package struct Keychains: Sendable {
     /// Devices stay signed in.
     ///
     /// - Parameters:
-    ///   - proof: Of the old password.
+    ///   - proof: Of the person, by the old password or otherwise.
     ///   - generation: Of the sender's secret; ignored for an account without a keychain.
     ///   - sender: A device of the account, or a browser on a page of the cloud.
     package func changePassword(
-        to password: NewPassword, generation: Int, proof: [UInt8], by sender: AccountSender, address: String
+        to password: NewPassword, generation: Int, proof: AccountProof, by sender: AccountSender, address: String
     ) async throws {
         try password.check(roundsMin: proofGuard.roundsMin)
         let verifier = store.accounts.newVerifier(password.proof, password.derivation)
@@ -180,27 +236,19 @@ package struct Keychains: Sendable {
                 keychain.passwordWrap = wrap
                 try Keychain.table.set(account.id, to: keychain, in: &transaction)
             }
-            account.password = verifier
+            account.setPassword(verifier)
             try Account.table.set(account.id, to: account, in: &transaction)
         }
     }
 
     // MARK: Transactions
 
-    /// Changes an account for a sender that knows its password.
+    /// Changes an account for a sender whose person agrees.
     private func change<Value: Sendable>(
-        by sender: AccountSender, proof: [UInt8], address: String,
+        by sender: AccountSender, proof: AccountProof, address: String,
         _ body: @Sendable (inout StorageWriter, inout DeviceSession, inout Account) async throws -> Value
     ) async throws -> Value {
-        let now = store.serverEnvironment.now()
-        let email = try await store.sessions.owner(of: sender, now: now).account.email
-        return try await proofGuard.count(email: email, address: address, now: now, in: store) {
-            try await store.write { transaction in
-                var (session, account) = try await transaction.owner(of: sender, now: now)
-                guard account.password.matches(proof) else { throw RequestFailure.wrongPassword }
-                return try await body(&transaction, &session, &account)
-            }
-        }
+        try await store.agreed(proof, by: sender, address: address, proofGuard, body)
     }
 
     /// Works on an account and its keychain for the holder of its recovery words.
@@ -224,7 +272,7 @@ package struct Keychains: Sendable {
 }
 
 extension RequestFailure {
-    fileprivate static let wrongWords = RequestFailure(
+    static let wrongWords = RequestFailure(
         .authenticationFailed, "wrong e-mail address or recovery words", remedy: "Check both and try again.")
     fileprivate static let wrapMissing = RequestFailure(
         .badRequest, "the account's keychain has to be wrapped with the new password")

@@ -47,6 +47,10 @@ package final class DeviceSignIn: Sendable {
         /// Only with a new session of a device, or of a browser that asked for it; nil when the account has none yet, so that this
         /// device makes it.
         package var keychain: Keychain?
+        /// The account secret, wrapped by the passkey with which the browser signed in; only with `keychain`.
+        package var passkeyWrap: [UInt8]?
+        /// The address of the account.
+        package var email: String
         /// Whether a browser asked for the keychain of an account whose owner forbids that.
         package var withholdsKeychain = false
     }
@@ -62,6 +66,35 @@ package final class DeviceSignIn: Sendable {
         return PasswordDerivation(salt: Array(salt.prefix(16)), rounds: proofGuard.roundsMin)
     }
 
+    /// How a session is opened, whatever proves that it may be.
+    package struct Opening: Sendable {
+        /// The name that the owner of the account sees in the list of devices.
+        package var deviceName: String
+        /// The lifetime of the tokens.
+        package var lifetime: SessionLifetime
+        /// The container, and the app there.
+        package var place: Place
+        /// The network address that sends the request, to slow down guessing.
+        package var address: String
+        /// Whether a browser asks for the account's wrapped keys; devices always get them.
+        package var wantsKeychain: Bool
+        /// Whether the person takes back the wish that the account is deleted.
+        package var keepsAccount: Bool
+
+        /// Creates the parameters of a session.
+        package init(
+            deviceName: String, lifetime: SessionLifetime, place: Place, address: String, wantsKeychain: Bool = false,
+            keepsAccount: Bool = false
+        ) {
+            self.deviceName = deviceName
+            self.lifetime = lifetime
+            self.place = place
+            self.address = address
+            self.wantsKeychain = wantsKeychain
+            self.keepsAccount = keepsAccount
+        }
+    }
+
     /// Opens a session with the proof of a password.
     ///
     /// - Parameters:
@@ -75,38 +108,99 @@ package final class DeviceSignIn: Sendable {
         wantsKeychain: Bool = false, keepsAccount: Bool = false
     ) async throws -> Grant {
         guard let emailAddress = EmailAddress(email) else { throw RequestFailure.malformedEmail }
-        let secret = lifetime == .device ? store.serverEnvironment.random(32) : nil
+        let opening = Opening(
+            deviceName: deviceName, lifetime: lifetime, place: place, address: address, wantsKeychain: wantsKeychain,
+            keepsAccount: keepsAccount)
+        return try await create(opening, countedAs: emailAddress.normalised) { transaction, _ in
+            guard let account = try await transaction.account(emailAddress), account.password.matches(proof) else {
+                throw Self.wrong
+            }
+            return (account, nil)
+        }
+    }
+
+    /// Opens a session with a passkey.
+    ///
+    /// - Throws: `RequestFailure` `authenticationFailed`, the same for a passkey that is not known and for anything that is wrong with it;
+    ///   `throttled`; `accountRestricted`.
+    package func create(_ opening: Opening, passkey assertion: PasskeyAssertion) async throws -> Grant {
+        let verifier = PasskeyVerifier(store.serverEnvironment)
+        return try await create(opening, countedAs: "passkey \(Passkey.hash(of: assertion.id))") { transaction, now in
+            let passkey = try await verifier.verify(assertion, for: .signIn, now: now, in: &transaction)
+            guard let account = try await Account.table.row(passkey.account, in: transaction) else {
+                throw RequestFailure.wrongPasskey
+            }
+            return (account, passkey.opensKeys(of: account) ? passkey.wrap : nil)
+        }
+    }
+
+    /// Opens a session of a person whom a provider vouches for.
+    ///
+    /// - Parameters:
+    ///   - opening: The session.
+    ///   - text: The sealed ticket, which is used up.
+    /// - Throws: `RequestFailure` `authenticationFailed` for a ticket that is not the cloud's, used or old; `itemNotFound` for a person without
+    ///   an account, whose ticket can be used to make one; `accountRestricted`.
+    package func create(_ opening: Opening, ticket text: String) async throws -> Grant {
+        let tickets = ProviderTickets(store.serverEnvironment)
+        // A name of its own: failures of some keep nobody else from signing in.
+        return try await create(opening, countedAs: "ticket \(SHA256.hash(data: Array(text.utf8)).hex)") {
+            transaction, now in
+            let ticket = try tickets.open(text, now: now)
+            guard let account = try await transaction.account(ticket) else { throw RequestFailure.noAccountOfProvider }
+            guard try await transaction.spend("ticket " + ticket.id, until: ticket.expires, now: now) else {
+                throw RequestFailure.ticketInvalid
+            }
+            return (account, nil)
+        }
+    }
+
+    /// Opens a session of the account that a check finds.
+    ///
+    /// - Parameters:
+    ///   - opening: The session.
+    ///   - name: The name under which failures are counted.
+    ///   - find: Returns the account, and its secret as it is wrapped for the sender alone.
+    private func create(
+        _ opening: Opening, countedAs name: String,
+        _ find: @Sendable (inout StorageWriter, _ now: Int64) async throws -> (Account, wrap: [UInt8]?)
+    ) async throws -> Grant {
+        let secret = opening.lifetime == .device ? store.serverEnvironment.random(32) : nil
         let now = store.serverEnvironment.now()
         let session = DeviceSession(
             id: store.serverEnvironment.randomHex(bytes: 16), account: "",
-            name: String(deviceName.prefix(DeviceSession.nameCharactersMax)), created: now,
-            expires: now + lifetime.milliseconds, secretHash: secret.map { Array(SHA256.hash(data: $0)) })
-        let opened = try await proofGuard.count(email: emailAddress.normalised, address: address, now: now, in: store) {
+            name: String(opening.deviceName.prefix(DeviceSession.nameCharactersMax)), created: now,
+            expires: now + opening.lifetime.milliseconds, secretHash: secret.map { Array(SHA256.hash(data: $0)) })
+        let opened = try await proofGuard.count(email: name, address: opening.address, now: now, in: store) {
             try await store.write { transaction in
-                guard let account = try await transaction.account(emailAddress), account.password.matches(proof)
-                else { throw Self.wrong }
+                let (account, wrap) = try await find(&transaction, now)
                 guard !account.isDisabled else { throw RequestFailure.accountDisabled }
-                try await transaction.takeBackDeletion(of: account, isWanted: keepsAccount, now: now)
-                return try await transaction.open(
-                    session, of: account, wantsKeychain: wantsKeychain || !session.isBrowser, now: now)
+                try await transaction.takeBackDeletion(of: account, isWanted: opening.keepsAccount, now: now)
+                var opened = try await transaction.open(
+                    session, of: account, wantsKeychain: opening.wantsKeychain || !session.isBrowser, now: now)
+                opened.wrap = opened.keychain == nil ? nil : wrap
+                return opened
             }
         }
         var grant = try await grant(
-            opened.session, lifetime: lifetime, place: place, deviceSecret: secret, keychain: opened.keychain)
+            opened.session, email: opened.email, lifetime: opening.lifetime, place: opening.place, deviceSecret: secret,
+            keychain: opened.keychain)
         grant.withholdsKeychain = opened.withholdsKeychain
+        grant.passkeyWrap = opened.wrap
         return grant
     }
 
     /// Opens another container, or the same one again, for a device that is signed in.
     package func resume(_ device: DeviceKey, place: Place) async throws -> Grant {
         let now = store.serverEnvironment.now()
-        let session = try await store.write { transaction in
-            var session = try await transaction.owner(of: device, now: now).session
+        let (session, email) = try await store.write { transaction in
+            var (session, account) = try await transaction.owner(of: device, now: now)
             session.expires = now + SessionLifetime.device.milliseconds
             try transaction.set(session)
-            return session
+            return (session, account.email)
         }
-        return try await grant(session, lifetime: .device, place: place, deviceSecret: nil, keychain: nil)
+        return try await grant(
+            session, email: email, lifetime: .device, place: place, deviceSecret: nil, keychain: nil)
     }
 
     /// Returns a web token with which a browser that is signed in on a page of the cloud uses another container; it ends with the session.
@@ -128,7 +222,8 @@ package final class DeviceSignIn: Sendable {
     }
 
     private func grant(
-        _ session: DeviceSession, lifetime: SessionLifetime, place: Place, deviceSecret: [UInt8]?, keychain: Keychain?
+        _ session: DeviceSession, email: String, lifetime: SessionLifetime, place: Place, deviceSecret: [UInt8]?,
+        keychain: Keychain?
     ) async throws -> Grant {
         let token = WebAuthToken(
             account: session.account, device: session.id, lifetime: lifetime, issued: store.serverEnvironment.now())
@@ -136,11 +231,20 @@ package final class DeviceSignIn: Sendable {
             webAuthToken: try tokens.seal(
                 token, container: place.container, environment: place.environment, apiToken: place.apiToken),
             user: try await store.userNames.name(of: session.account, in: place.container), deviceID: session.id,
-            deviceSecret: deviceSecret, expires: token.expires, keychain: keychain)
+            deviceSecret: deviceSecret, expires: token.expires, keychain: keychain, email: email)
     }
 
     private static let wrong = RequestFailure(
         .authenticationFailed, "wrong e-mail address or password", remedy: "Check both and try again.")
+}
+
+/// A session that was opened, with what its device or browser gets of the account's keys.
+private struct OpenedSession: Sendable {
+    var session: DeviceSession
+    var email: String
+    var keychain: Keychain?
+    var withholdsKeychain: Bool
+    var wrap: [UInt8]?
 }
 
 extension StorageWriter {
@@ -148,7 +252,7 @@ extension StorageWriter {
     /// browser whose account allows it.
     fileprivate mutating func open(
         _ opened: DeviceSession, of account: Account, wantsKeychain: Bool, now: Int64
-    ) async throws -> (session: DeviceSession, keychain: Keychain?, withholdsKeychain: Bool) {
+    ) async throws -> OpenedSession {
         var session = opened
         session.account = account.id
         let withholds = session.isBrowser && wantsKeychain && !account.allowsWebKeys
@@ -169,6 +273,7 @@ extension StorageWriter {
         try set(session)
         try DeviceSession.owners.set(session.id, to: account.id, in: &self)
         try noteDirectoryChange(.account(account.id))
-        return (session, keychain, withholds)
+        return OpenedSession(
+            session: session, email: account.email, keychain: keychain, withholdsKeychain: withholds)
     }
 }

@@ -60,9 +60,19 @@ package struct AccountStore: Sendable {
         try await storage.write([partition, other], body)
     }
 
+    /// Whether there is nothing: no account, no token, no key.
+    package func isEmpty() async throws -> Bool { try await read { try await $0.isWithoutRows() } }
+
     /// Reads from the store, and throws the engine's error where that is impossible.
     package func checkIsReadable() async throws {
         _ = try await read { try await $0.get(Array("health".utf8)) }
+    }
+}
+
+extension StorageView {
+    /// Returns whether the partition holds no row of a table.
+    package func isWithoutRows() async throws -> Bool {
+        try await scan(StorageKeyRange(lower: [], upper: [0x7F]), limit: 1).isEmpty
     }
 }
 

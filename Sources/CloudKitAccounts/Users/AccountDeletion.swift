@@ -25,28 +25,23 @@ package struct AccountDeletions: Sendable {
     ///
     /// - Parameters:
     ///   - sender: A device of the account, or a browser on a page of the cloud.
-    ///   - proof: Of the account's password.
+    ///   - proof: Of the person.
     ///   - grace: Milliseconds until the deletion.
     ///   - address: The network address that sends the request, to slow down guessing.
     ///   - proofGuard: The one count of wrong proofs.
     /// - Throws: `RequestFailure` `authenticationFailed`, `throttled`.
     package func request(
-        by sender: AccountSender, proof: [UInt8], grace: Int64, address: String, _ proofGuard: ProofLimiter
+        by sender: AccountSender, proof: AccountProof, grace: Int64, address: String, _ proofGuard: ProofLimiter
     ) async throws -> AccountDeletion {
         let now = store.serverEnvironment.now()
-        let email = try await store.sessions.owner(of: sender, now: now).account.email
-        return try await proofGuard.count(email: email, address: address, now: now, in: store) {
-            try await store.write { transaction in
-                let (_, account) = try await transaction.owner(of: sender, now: now)
-                guard account.password.matches(proof) else { throw RequestFailure.wrongPassword }
-                let deletion = AccountDeletion(account: account.id, requested: now, due: now + max(0, grace))
-                try AccountDeletion.table.set(account.id, to: deletion, in: &transaction)
-                for (id, _) in try await DeviceSession.table.rows(of: account.id, in: transaction) {
-                    transaction.clearSession(id, of: account.id)
-                }
-                try transaction.noteDirectoryChange(.account(account.id))
-                return deletion
+        return try await store.agreed(proof, by: sender, address: address, proofGuard) { transaction, _, account in
+            let deletion = AccountDeletion(account: account.id, requested: now, due: now + max(0, grace))
+            try AccountDeletion.table.set(account.id, to: deletion, in: &transaction)
+            for (id, _) in try await DeviceSession.table.rows(of: account.id, in: transaction) {
+                transaction.clearSession(id, of: account.id)
             }
+            try transaction.noteDirectoryChange(.account(account.id))
+            return deletion
         }
     }
 

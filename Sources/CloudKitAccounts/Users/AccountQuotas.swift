@@ -30,7 +30,8 @@ package final class AccountQuotas: Sendable {
         self.cacheLifetime = cacheLifetime
     }
 
-    /// Returns the quota of a container's user; the cloud's for a user without an account.
+    /// Returns the quota of a container's user: that of the account in the container, of the account, or of the container; the cloud's for a user
+    /// without an account.
     package func quota(of user: UserID, in container: ContainerID) async throws -> AccountQuota {
         let now = store.serverEnvironment.now()
         let key = Key(user: user, container: container)
@@ -40,7 +41,11 @@ package final class AccountQuotas: Sendable {
         }
         let quota = try await store.read { view -> AccountQuota in
             guard let account = try await UserNames.accounts.row(user.recordName, in: view) else { return .cloud }
-            return try await Account.table.row(account, in: view)?.quota ?? .cloud
+            let row = try await Account.table.row(account, in: view)
+            let own = (row?.quota(in: container.name) ?? .cloud).or(row?.quota ?? .cloud)
+            guard own == .cloud else { return own }
+            return try await Account.quotasByContainer.row(container.name, in: view).flatMap { AccountQuota(text: $0) }
+                ?? .cloud
         }
         entries.withLock { entries in
             if entries.count >= Self.entriesMax { entries.removeAll(keepingCapacity: true) }

@@ -16,6 +16,8 @@ extension Accounts {
                 UserNames.accounts.clear(user, in: &transaction)
                 try transaction.noteDirectoryChange(.label(.user(user, container: container)))
             }
+            for passkey in try await transaction.passkeys(of: account.id) { transaction.clear(passkey) }
+            for identity in try await transaction.providerIdentities(of: account.id) { transaction.clear(identity) }
             Keychain.table.clear(account.id, in: &transaction)
             KeyReset.table.clear(account.id, in: &transaction)
             AccountDeletion.table.clear(account.id, in: &transaction)

@@ -1,17 +1,23 @@
 import CloudKitEncryption
+import Synchronization
 
 /// The bytes that leave of a file, from front to back: as they are, or sealed (B-AST, docs/encryption.md).
 ///
-/// Belongs to the one task that sends them.
-final class OutgoingBytes {
+/// Belongs to the upload that sends them; the next bytes may be read while earlier ones are sent.
+final class OutgoingBytes: Sendable {
     /// The length in bytes of everything that is sent.
     let length: Int64
     private let file: AssetFile
     private let sealer: AssetSealer?
-    private var chunk = 0
-    private var digest: AssetDigester
     private let expected: AssetDigest
-    private var outgoing = FileChecksum()
+    private let progress: Mutex<Progress>
+
+    /// The part that was read.
+    private struct Progress {
+        var chunk = 0
+        var digest: AssetDigester
+        var outgoing = FileChecksum()
+    }
 
     /// - Parameters:
     ///   - secret: The key that seals the file; nil: it is sent plain.
@@ -19,7 +25,7 @@ final class OutgoingBytes {
     init(_ file: AssetFile, secret: AssetSecret?, digest: AssetDigest) throws(CallFailure) {
         self.file = file
         expected = digest
-        self.digest = AssetDigester(isSealed: secret != nil)
+        progress = Mutex(Progress(digest: AssetDigester(isSealed: secret != nil)))
         do throws(EncryptionError) {
             sealer = try secret.map { secret throws(EncryptionError) in try AssetSealer(secret) }
         } catch {
@@ -29,35 +35,37 @@ final class OutgoingBytes {
     }
 
     /// The name that the cloud has to give the file: the checksum of everything read so far.
-    var checksum: String { outgoing.text }
+    var checksum: String { progress.withLock { $0.outgoing.text } }
 
     /// The next bytes: about as many as wanted, none only at the end.
     ///
     /// - Throws: `CallFailure.assetFileModified` when the file is not what it was.
     func next(_ wanted: Int) throws(CallFailure) -> [UInt8] {
-        let bytes = try take(wanted)
-        outgoing.update(bytes)
-        return bytes
+        try progress.withLock { progress throws(CallFailure) in
+            let bytes = try take(wanted, &progress)
+            progress.outgoing.update(bytes)
+            return bytes
+        }
     }
 
-    private func take(_ wanted: Int) throws(CallFailure) -> [UInt8] {
+    private func take(_ wanted: Int, _ progress: inout Progress) throws(CallFailure) -> [UInt8] {
         guard let sealer else {
             let bytes = try file.read(wanted)
-            digest.update(bytes)
+            progress.digest.update(bytes)
             return bytes
         }
         var sealed: [UInt8] = []
         sealed.reserveCapacity(wanted + AssetLayout.chunkBytes)
-        while sealed.count < wanted, chunk < sealer.layout.chunkCount {
-            let plain = try file.read(sealer.layout.plainRange(ofChunk: chunk).count)
-            digest.update(plain)
+        while sealed.count < wanted, progress.chunk < sealer.layout.chunkCount {
+            let plain = try file.read(sealer.layout.plainRange(ofChunk: progress.chunk).count)
+            progress.digest.update(plain)
             do throws(EncryptionError) {
-                try sealer.seal(chunk: chunk, plain, into: &sealed)
+                try sealer.seal(chunk: progress.chunk, plain, into: &sealed)
             } catch {
                 // A chunk of another size: the file became shorter.
                 throw .assetFileModified("The asset's file changed while it was sent")
             }
-            chunk += 1
+            progress.chunk += 1
         }
         return sealed
     }
@@ -65,7 +73,7 @@ final class OutgoingBytes {
     /// Makes sure, before the last piece leaves, that the file was the same from front to back.
     func checkWhole() throws(CallFailure) {
         try file.checkUnchanged()
-        guard digest.result == expected else {
+        guard progress.withLock({ $0.digest.result }) == expected else {
             throw .assetFileModified("The asset's file changed while it was sent")
         }
     }

@@ -3,8 +3,8 @@ import Foundation
 
 /// An app's file while it is read from front to back (B-AST-05).
 ///
-/// Belongs to the one task that reads it.
-final class AssetFile {
+/// One task reads it at a time: a read goes on where the one before it ended.
+final class AssetFile: Sendable {
     /// The file as it was when it was opened.
     let stamp: FileStamp
     private let path: String

@@ -30,15 +30,25 @@ struct PiecewiseDownload: Sendable {
         var url = url
         var pace = PieceSizing(pieceBytes: pieceBytes, retries: requests.settings.transferRetries)
         var isRenewed = false
+        var ahead: Result<[UInt8], CallFailure>?
         while transfer.bytes.received < length {
             do throws(CallFailure) {
                 // Documented web services give a file whole.
                 let bytesMax = requests.cloud.surface.isNative ? Int64(pace.pieceBytes) : length
                 let range = transfer.bytes.received..<min(transfer.bytes.received + bytesMax, length)
-                let piece = try await fetch(range, from: url)
+                let piece: [UInt8]
+                if let known = ahead.take() {
+                    piece = try known.get()
+                } else {
+                    piece = try await fetch(range, from: url)
+                }
+                // The next piece comes while this one is opened and written.
+                let (next, source) = (range.upperBound..<min(range.upperBound + bytesMax, length), url)
+                async let following = result(of: next, from: source)
                 try transfer.take(piece, into: file)
                 pace.advanced()
                 await received(transfer.bytes.received)
+                ahead = await following
             } catch {
                 if case .refused(let refusal) = error, refusal.code.concernsUploadURL {
                     guard !isRenewed, let other = try await renewed() else {
@@ -106,6 +116,16 @@ struct PiecewiseDownload: Sendable {
             try file.empty()
         } catch {
             throw .assetCacheUnusable(error)
+        }
+    }
+
+    /// Returns a piece, or why it did not come; nil: it is behind the end.
+    private func result(of range: Range<Int64>, from url: URL) async -> Result<[UInt8], CallFailure>? {
+        if range.isEmpty { return nil }
+        do throws(CallFailure) {
+            return .success(try await fetch(range, from: url))
+        } catch {
+            return .failure(error)
         }
     }
 

@@ -27,7 +27,9 @@ struct PiecewiseUpload: Sendable {
         guard requests.cloud.surface.isNative else { return try await runWhole(bytes, sent: sent) }
         var pace = PieceSizing(pieceBytes: pieceBytes, retries: requests.settings.transferRetries)
         var offset: Int64 = 0
-        var piece = try next(bytes, at: offset, pace: pace)
+        var piece = try next(bytes, at: offset, wanted: pace.pieceBytes)
+        // The piece after it, which is read and sealed while that one is sent.
+        var ahead: Result<[UInt8], CallFailure>?
         var isInDoubt = false
         while true {
             do throws(CallFailure) {
@@ -42,14 +44,21 @@ struct PiecewiseUpload: Sendable {
                     offset = held
                     isInDoubt = false
                 }
-                let answer = try await send(piece, at: offset, of: bytes.length)
-                if offset + Int64(piece.count) == bytes.length {
-                    return try await end(of: bytes, answer, sent: sent)
+                let (end, wanted, known, sentPiece) = (offset + Int64(piece.count), pace.pieceBytes, ahead, piece)
+                async let following = nextPiece(known, of: bytes, at: end, wanted: wanted)
+                let answer: Result<TransportResponse, CallFailure>
+                do throws(CallFailure) {
+                    answer = .success(try await send(sentPiece, at: offset, of: bytes.length))
+                } catch {
+                    answer = .failure(error)
                 }
+                ahead = await following
+                let response = try answer.get()
+                if end == bytes.length { return try await self.end(of: bytes, response, sent: sent) }
                 pace.advanced()
-                offset += Int64(piece.count)
+                offset = end
                 await sent(offset)
-                piece = try next(bytes, at: offset, pace: pace)
+                piece = try ahead.take()?.get() ?? []
             } catch {
                 if case .refused(let refusal) = error, refusal.code.concernsUploadURL { return .lost(error) }
                 try await pause(after: error, &pace)
@@ -114,10 +123,25 @@ struct PiecewiseUpload: Sendable {
     /// The largest file that web services take (B-LIM-10).
     private static let wholeBytesMax: Int64 = 50 * 1_048_576
 
+    /// Returns the next piece of a file, or why it cannot be read; no bytes at the end.
+    ///
+    /// - Parameter known: The piece, if it was read before.
+    private func nextPiece(
+        _ known: Result<[UInt8], CallFailure>?, of bytes: OutgoingBytes, at offset: Int64, wanted: Int
+    ) async -> Result<[UInt8], CallFailure> {
+        if let known { return known }
+        if offset == bytes.length { return .success([]) }
+        do throws(CallFailure) {
+            return .success(try next(bytes, at: offset, wanted: wanted))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     private func next(
-        _ bytes: OutgoingBytes, at offset: Int64, pace: PieceSizing
+        _ bytes: OutgoingBytes, at offset: Int64, wanted: Int
     ) throws(CallFailure) -> [UInt8] {
-        let piece = try bytes.next(pace.pieceBytes)
+        let piece = try bytes.next(wanted)
         let end = offset + Int64(piece.count)
         guard end <= bytes.length, !piece.isEmpty || end == bytes.length else {
             throw .assetFileModified("The asset's file changed while it was sent")

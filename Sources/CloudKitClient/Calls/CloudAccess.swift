@@ -48,8 +48,14 @@ package struct CloudAccess: Sendable {
     func refusal(of response: TransportResponse) -> RequestFailure {
         var refusal = WireError(wireAnswer: response.body, status: response.status).failure
         refusal.retryAfter = RetryAfter.seconds(body: refusal.retryAfter, headers: response.headers)
-        if refusal.code == .throttled || refusal.code == .tryAgainLater, let wait = refusal.retryAfter {
-            gate.close(for: .seconds(wait), at: clientEnvironment.now())
+        if let wait = refusal.retryAfter.map({ Duration.seconds($0) }) {
+            switch refusal.code {
+            case .throttled, .tryAgainLater: gate.close(for: wait, at: clientEnvironment.now())
+            // Each call waits for a cloud that is away for a moment.
+            case .serverUnavailable where wait > RetryPolicy.awayWaitMax:
+                gate.close(for: wait, at: clientEnvironment.now())
+            default: break
+            }
         }
         return refusal
     }

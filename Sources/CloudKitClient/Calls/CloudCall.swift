@@ -37,30 +37,54 @@ struct CloudCall: Sendable {
         }
     }
 
-    private func finalAnswer(needsUser: Bool) async throws -> [UInt8] {
-        var attempt = 1
-        // The failure of an earlier attempt that may have taken effect.
+    /// The state of a call over its attempts.
+    private struct Attempts {
+        /// The number of the present one.
+        var number = 1
+        /// What names the request to a cloud that remembers those that it has served; nil: it has no name.
+        var request: RequestAttempt?
+        /// The failure of an earlier attempt that may have taken effect.
         var open: CallFailure?
+        /// The number of failures by their causes.
+        var counts: [RetryPolicy.Cause: Int] = [:]
+    }
+
+    /// A repeated request has reached a cloud that does not remember those that it has served.
+    private struct NotRemembered: Error {}
+
+    private func finalAnswer(needsUser: Bool) async throws -> [UInt8] {
+        var attempts = Attempts()
+        if endpoint.isChange, cloud.surface.isNative {
+            var generator = SystemRandomNumberGenerator()
+            attempts.request = RequestAttempt(using: &generator)
+        }
+        let start = cloud.clientEnvironment.now()
         while true {
             do {
-                return try await attemptOnce(needsUser: needsUser)
+                return try await attemptOnce(attempts, needsUser: needsUser)
             } catch {
+                if error is NotRemembered, let open = attempts.open { throw open }
                 let failure = Task.isCancelled ? .cancelled : CallFailure(error)
+                let isRepeatable = endpoint.isRepeatable || attempts.request != nil
+                let cause = RetryPolicy.cause(of: failure, isRepeatable: isRepeatable)
+                if let cause { attempts.counts[cause, default: 0] += 1 }
                 let delay = settings.retries.delay(
-                    after: failure, attempt: attempt, isRepeatable: endpoint.isRepeatable,
-                    random: cloud.clientEnvironment.random())
+                    after: failure, attempt: attempts.number, count: cause.flatMap { attempts.counts[$0] },
+                    isRepeatable: isRepeatable,
+                    elapsed: cloud.clientEnvironment.now() - start, random: cloud.clientEnvironment.random())
                 guard let delay else {
-                    if let open, failure.saysNothingOfEarlierAttempts { throw open }
+                    if let open = attempts.open, failure.saysNothingOfEarlierAttempts { throw open }
                     throw failure
                 }
-                if endpoint.isChange, failure.leavesOutcomeOpen { open = failure }
+                if endpoint.isChange, failure.leavesOutcomeOpen { attempts.open = failure }
                 try await cloud.clientEnvironment.sleep(delay)
-                attempt += 1
+                attempts.number += 1
+                attempts.request?.number += 1
             }
         }
     }
 
-    private func attemptOnce(needsUser: Bool) async throws -> [UInt8] {
+    private func attemptOnce(_ attempts: Attempts, needsUser: Bool) async throws -> [UInt8] {
         let place = try cloud.place.get()
         let now = cloud.clientEnvironment.now()
         let state = cloud.account.state
@@ -74,20 +98,20 @@ struct CloudCall: Sendable {
             needsUser || state.isAvailable
             ? try await webAuthToken { try await cloud.account.webAuthToken() } : nil
         do {
-            return try await send(to: place, webAuthToken: token)
+            return try await send(attempts, to: place, webAuthToken: token)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsAccount {
             if let trouble = refusal.code.trouble, let device = state.deviceID {
                 cloud.account.remember(trouble, of: device)
             }
             guard !needsUser else { throw CallFailure(about: refusal) }
-            return try await send(to: place, webAuthToken: nil)
+            return try await send(attempts, to: place, webAuthToken: nil)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsSignIn {
             // A user may have signed in again meanwhile, or the token may just be too old.
             guard let token,
                 let other = try await webAuthToken({ try await cloud.account.webAuthToken(insteadOf: token) }),
                 other != token
             else { throw CallFailure.refused(refusal) }
-            return try await send(to: place, webAuthToken: other)
+            return try await send(attempts, to: place, webAuthToken: other)
         }
     }
 
@@ -101,8 +125,10 @@ struct CloudCall: Sendable {
         }
     }
 
-    private func send(to place: ContainerEndpoint, webAuthToken: String?) async throws -> [UInt8] {
-        let request = try request(to: place, webAuthToken: webAuthToken)
+    private func send(
+        _ attempts: Attempts, to place: ContainerEndpoint, webAuthToken: String?
+    ) async throws -> [UInt8] {
+        let request = try request(attempts, to: place, webAuthToken: webAuthToken)
         let response: TransportResponse
         do {
             response = try await cloud.transport.send(request)
@@ -115,11 +141,23 @@ struct CloudCall: Sendable {
         if webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
             cloud.account.keep(rotated: rotated)
         }
-        guard response.status != 200 else { return response.body }
-        throw CallFailure.refused(cloud.refusal(of: response))
+        // An older cloud may have served an earlier attempt, and this one as another request.
+        let isUncertain =
+            attempts.open != nil && !endpoint.isRepeatable && response.headers[Self.attemptHeader.lowercased()] == nil
+        if response.status == 200 {
+            if isUncertain { throw NotRemembered() }
+            return response.body
+        }
+        let failure = CallFailure.refused(cloud.refusal(of: response))
+        if isUncertain, !failure.saysNothingOfEarlierAttempts { throw NotRemembered() }
+        throw failure
     }
 
-    private func request(to place: ContainerEndpoint, webAuthToken: String?) throws -> TransportRequest {
+    private static let attemptHeader = "X-Welkin-Request"
+
+    private func request(
+        _ attempts: Attempts, to place: ContainerEndpoint, webAuthToken: String?
+    ) throws -> TransportRequest {
         var target = endpoint.path(in: place.address(scope))
         if cloud.surface.sendsAPIToken {
             guard let apiToken = cloud.account.apiToken else {
@@ -133,12 +171,14 @@ struct CloudCall: Sendable {
             throw CallFailure.misconfigured(DeviceConfigurationError.endpointMalformed(place.endpoint).description)
         }
         var headers = cloud.surface.headers(settings)
+        if let request = attempts.request { headers[Self.attemptHeader] = request.text }
         let now = cloud.clientEnvironment.milliseconds()
         headers.merge(try cloud.surface.signature(of: body, to: target, now: now)) { $1 }
         if endpoint.method == .post { headers["Content-Type"] = "application/json; charset=utf-8" }
         return TransportRequest(
             method: endpoint.method, url: url, headers: headers, body: body, timeout: settings.requestTimeout,
-            allowsCellularAccess: settings.allowsCellularAccess, isRepeatable: endpoint.isRepeatable)
+            allowsCellularAccess: settings.allowsCellularAccess,
+            isRepeatable: endpoint.isRepeatable || attempts.request != nil)
     }
 }
 

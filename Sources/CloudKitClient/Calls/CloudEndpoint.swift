@@ -56,7 +56,8 @@ struct CloudEndpoint: Hashable, Sendable {
     static let lookupShareKeys = CloudEndpoint(
         path: "shares/keys/lookup", method: .post, isRepeatable: true, addition: "Web services give no keys of shares")
     static let storeShareKeys = CloudEndpoint(
-        path: "shares/keys/store", method: .post, isRepeatable: false, addition: "Web services take no keys of shares")
+        path: "shares/keys/store", method: .post, isRepeatable: false, isChange: true,
+        addition: "Web services take no keys of shares")
 
     /// The same endpoint for a body that may be sent twice.
     var repeatable: CloudEndpoint {

@@ -17,7 +17,7 @@ package struct DatabaseRequests: Sendable {
     /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
     /// The moment at which the operation began, for versions of records.
-    let versionsMark: RecordVersions.Mark
+    var versionsMark: RecordVersions.Mark
     /// A Boolean value that indicates whether records open whose newer version the cloud has lost, to be saved over.
     var acceptsLostVersions = false
 

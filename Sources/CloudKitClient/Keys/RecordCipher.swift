@@ -19,9 +19,11 @@ struct RecordCipher: Sendable {
     func seal(_ plain: Field) throws(EncryptionError) -> Field { try sealStated(plain).field }
 
     /// The field as it may leave the device, and as the record's statement lists it.
-    func sealStated(_ plain: Field) throws(EncryptionError) -> (field: Field, value: RecordStatement.Value) {
+    func sealStated(
+        _ plain: Field, random: Randomness = .system
+    ) throws(EncryptionError) -> (field: Field, value: RecordStatement.Value) {
         let type = FieldType(plain.type.base, isList: plain.type.isList, isEncrypted: true)
-        let bytes = try sealer.seal(plain.json, field: plain.name, type: type.description)
+        let bytes = try sealer.seal(plain.json, field: plain.name, type: type.description, random: random)
         let value = RecordStatement.Value(name: plain.name, tag: RecordSealer.tag(ofSealed: bytes))
         return (Field(name: plain.name, type: type, sealed: bytes), value)
     }

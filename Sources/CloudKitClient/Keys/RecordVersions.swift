@@ -270,7 +270,7 @@ final class RecordVersions: Sendable {
     private func append(_ learned: [UInt64: Seen], to known: inout Zone, of zone: ZoneSalt) {
         if learned.isEmpty { return }
         known.seen.merge(learned) { $1 }
-        if known.seen.count > Self.recordsMax + Self.recordsMax / 8 { known.seen = Self.newest(of: known.seen) }
+        if known.seen.count > Self.recordsMax + Self.recordsMax / 4 { known.seen = Self.newest(of: known.seen) }
         guard let folder else { return }
         let file = folder + "/" + zone.file
         // Versions that cannot be written, for example on a full disk, still hold while this process runs.
@@ -299,8 +299,15 @@ final class RecordVersions: Sendable {
 
     private static func newest(of seen: [UInt64: Seen]) -> [UInt64: Seen] {
         guard seen.count > recordsMax else { return seen }
-        let kept = seen.sorted { $0.value.version.number > $1.value.version.number }.prefix(recordsMax)
-        return Dictionary(kept.map { ($0.key, $0.value) }) { first, _ in first }
+        // Only the numbers are sorted: while a large zone is fetched, this is done again and again.
+        let kept = seen.values.map(\.version.number).sorted().suffix(recordsMax)
+        guard let bound = kept.first else { return [:] }
+        var equalLeft = kept.prefix { $0 == bound }.count
+        return seen.filter { _, seen in
+            guard seen.version.number == bound else { return seen.version.number > bound }
+            equalLeft -= 1
+            return equalLeft >= 0
+        }
     }
 
     /// 7 bytes hash, 6 bytes version, 3 bytes: whether values are listed, and the tag. A deleted record has no tag.

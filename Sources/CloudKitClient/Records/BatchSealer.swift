@@ -172,13 +172,29 @@ struct BatchSealer: Sendable {
         return wanted
     }
 
-    /// Returns the outcome of an operation: a saved record has the statement that was sent with it.
+    /// Returns the outcome of an operation: a saved record has the statement that was sent with it, or a later one where others have changed
+    /// it before a repeated request was answered.
     private func checked(_ answer: RecordOutcome, _ index: Int) -> Outcome {
-        guard comparesAnswers, case .record(let record) = answer, let statement = sent[index],
-            record.protection?.statement != statement
-        else { return .success(answer) }
+        guard comparesAnswers, let statement = sent[index] else { return .success(answer) }
+        let found: [UInt8]?
+        switch answer {
+        case .record(let record): found = record.protection?.statement
+        case .failed(_, let failure) where failure.code == .changedSinceSave:
+            found = failure.serverRecord?.value.protection?.statement
+            if Self.follows(found, statement) { return .success(answer) }
+        default: return .success(answer)
+        }
+        guard found != statement else { return .success(answer) }
         let name = batch.items[index].id.recordName
         return .failure(CallFailure(.wentBack(.otherAnswer), record: name))
+    }
+
+    /// Returns whether a statement is of a later version than another one.
+    private static func follows(_ later: [UInt8]?, _ statement: [UInt8]) -> Bool {
+        guard let later, let new = try? RecordStatement(later), let old = try? RecordStatement(statement) else {
+            return false
+        }
+        return new.version > old.version
     }
 
     /// Settles the remaining operations with their last outcomes when the attempts are used up.

@@ -14,6 +14,7 @@ extension DatabaseRequests {
     ///
     /// - Throws: As `withFiles(_:progress:)`.
     package func withFiles(_ events: [OpenedChanges.Event]) async throws -> [OpenedChanges.Event] {
+        guard events.contains(where: \.hasFiles) else { return events }
         let changed = events.compactMap { if case .changed(let item) = $0 { item } else { nil } }
         var items = try await withFiles(changed, progress: { _, _ in })[...]
         return events.compactMap { event in
@@ -57,6 +58,14 @@ extension DatabaseRequests {
             }
         }
         return items
+    }
+}
+
+extension OpenedChanges.Event {
+    /// A Boolean value that indicates whether files belong to the change.
+    fileprivate var hasFiles: Bool {
+        guard case .changed(let item) = self, case .success(let opened) = item.result else { return false }
+        return opened.record.hasAssets
     }
 }
 

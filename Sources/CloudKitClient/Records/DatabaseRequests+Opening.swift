@@ -27,7 +27,9 @@ extension DatabaseRequests {
             opened[index].link = link(of: record, opening.keys[record.id.zoneID])
             if let failure = await verifyIdentities(of: record) { opened[index].values = .failure(failure) }
         }
-        for (keys, epoch) in opening.newest { try? connection.keys.epochs.met(epoch, in: keys) }
+        for (zone, epoch) in opening.newest {
+            if let place = opening.keys[zone]?.place { try? connection.keys.epochs.met(epoch, in: place) }
+        }
         return opened
     }
 
@@ -156,12 +158,16 @@ extension DatabaseRequests {
 private struct RecordOpener {
     private(set) var keys: [ZoneID: ZoneKeys] = [:]
     private var failures: [ZoneID: CallFailure] = [:]
+    /// The user record name of the account, by zone: taken out once, as keys are many values to copy.
+    private var users: [ZoneID: String] = [:]
     /// The newest epoch in which a value opened, by zone: a holder of the zone's key has used it.
-    private(set) var newest: [ZoneAddress: UInt32] = [:]
+    private(set) var newest: [ZoneID: UInt32] = [:]
 
     mutating func take(_ result: Result<ZoneKeys, CallFailure>, for zone: ZoneID) {
         switch result {
-        case .success(let found): keys[zone] = found
+        case .success(let found):
+            keys[zone] = found
+            users[zone] = found.access.user
         case .failure(let failure): failures[zone] = failure
         }
     }
@@ -184,7 +190,7 @@ private struct RecordOpener {
 
     private func part(
         _ records: ArraySlice<(Record, Set<String>?)>
-    ) async -> (records: [OpenedRecord], newest: [ZoneAddress: UInt32]) {
+    ) async -> (records: [OpenedRecord], newest: [ZoneID: UInt32]) {
         var opening = self
         return (records.map { opening.opened($0, wanted: $1) }, opening.newest)
     }
@@ -223,11 +229,11 @@ private struct RecordOpener {
                 return .success(([], [:], nil))
             }
             // In place: the keys of a large tree are not copied for each of its records.
-            guard let cipher = try cipher(of: record, wanted: wanted), let place = keys[zone]?.place else {
-                return .success(([], [:], nil))
-            }
+            guard let cipher = try cipher(of: record, wanted: wanted) else { return .success(([], [:], nil)) }
             var fields: [Field] = []
             var values: [RecordStatement.Value] = []
+            fields.reserveCapacity(record.fields.count)
+            values.reserveCapacity(record.fields.count)
             for field in record.fields {
                 if field.type.isEncrypted {
                     let (plain, value) = try cipher.openStated(field)
@@ -239,7 +245,9 @@ private struct RecordOpener {
             }
             let secrets = try record.assetSecrets(cipher.sealer)
             let version = try check(record, values: values, wanted: wanted, cipher)
-            newest[place] = max(newest[place] ?? 0, cipher.protection.epoch)
+            if newest[zone] ?? 0 < cipher.protection.epoch || newest[zone] == nil {
+                newest[zone] = cipher.protection.epoch
+            }
             return .success((fields, secrets, version))
         } catch let error as EncryptionError {
             return .failure(keys[zone]?.failure(error, record: name) ?? CallFailure(error, record: name))
@@ -263,7 +271,7 @@ private struct RecordOpener {
     private func check(
         _ record: Record, values: [RecordStatement.Value], wanted: Set<String>?, _ cipher: RecordCipher
     ) throws(EncryptionError) -> StatedVersion {
-        guard record.isStated, let protection = record.protection, let user = keys[record.id.zoneID]?.access.user else {
+        guard record.isStated, let protection = record.protection, let user = users[record.id.zoneID] else {
             throw .notAsStated(.noStatement)
         }
         let statement = try RecordStatement(protection.statement)

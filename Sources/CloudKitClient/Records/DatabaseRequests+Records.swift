@@ -8,6 +8,8 @@ package struct ModifyItemOutcome: Sendable {
     package var result: Result<OpenedRecord?, CallFailure>
     /// The server's record, with a conflict (B-SAV-07).
     package var serverRecord: OpenedRecord?
+    /// Whether others have changed the saved record before a repeated request was answered (B-THR-07): then the result has their values.
+    package var isOvertaken = false
 }
 
 extension DatabaseRequests {
@@ -105,6 +107,8 @@ extension DatabaseRequests {
             switch (outcome, item.isDeletion) {
             case (.success(.record), false): return ModifyItemOutcome(item: item, result: .success(record))
             case (.success(.deleted), true): return ModifyItemOutcome(item: item, result: .success(nil))
+            case (.success(.failed(_, let refusal)), false) where refusal.code == .changedSinceSave && record != nil:
+                return ModifyItemOutcome(item: item, result: .success(record), isOvertaken: true)
             case (.success(.failed(_, let refusal)), _):
                 return ModifyItemOutcome(item: item, result: .failure(.refused(refusal)), serverRecord: record)
             case (.failure(let failure), _): return ModifyItemOutcome(item: item, result: .failure(failure))

@@ -8,15 +8,41 @@ extension DatabaseRequests {
     ///
     /// - Throws: `CallFailure.tampered` where the cloud shows this device another history than the others.
     package func zoneChanges(_ request: ZoneChangesRequest) async throws -> OpenedChanges {
+        try await opened(try await sealedChanges(request))
+    }
+
+    /// Fetches one page of one zone's feed as it comes; `opened(_:)` opens it.
+    package func sealedChanges(_ request: ZoneChangesRequest) async throws -> SealedChanges {
         var request = request
         var exchange: ZoneExchange?
         if request.desiredRecordTypes == nil, !request.reverse {
             exchange = beginExchange(in: request.zoneID, isFeed: true)
             request.states = exchange?.request
         }
-        let page = try await zonePage(request)
-        let opened = try await opened(page, desiredKeys: request.desiredKeys, exchange: exchange)
-        if let exchange, !page.moreComing { try await compare(page.states, exchange, in: page.zoneID) }
+        return SealedChanges(request, try await zonePage(request), exchange, mark: versionsMark)
+    }
+
+    /// Fetches the page after one, while that is opened and handled.
+    ///
+    /// - Returns: nil if there is none, or if it has to be asked for in its turn: answers to an operation that outlives its process
+    ///   are kept in the order of their requests, and a service that is not Welkin may limit how often it is asked.
+    package func sealedChanges(after page: SealedChanges) async throws -> SealedChanges? {
+        guard page.moreComing, longLivedRun == nil, connection.cloud.surface.isNative else { return nil }
+        return try await sealedChanges(page.nextRequest)
+    }
+
+    /// Opens a page.
+    ///
+    /// - Throws: As `zoneChanges(_:)`.
+    package func opened(_ changes: SealedChanges) async throws -> OpenedChanges {
+        var requests = self
+        requests.versionsMark = changes.mark
+        let page = changes.page
+        let opened = try await requests.opened(
+            page, desiredKeys: changes.request.desiredKeys, exchange: changes.exchange)
+        if let exchange = changes.exchange, !page.moreComing {
+            try await requests.compare(page.states, exchange, in: page.zoneID)
+        }
         return opened
     }
 

@@ -70,9 +70,12 @@ package struct RecordSecrets: Hashable, Sendable {
                     operation.change.changeTag = current.record.changeTag
                 }
             }
+            // A nonce for each value, and one for the statement.
+            let random = Randomness.system.drawing(ahead: 12 * (plain.count + 1))
             var values: [RecordStatement.Value] = []
+            values.reserveCapacity(plain.count)
             for field in plain {
-                let (field, value) = try cipher.sealStated(field)
+                let (field, value) = try cipher.sealStated(field, random: random)
                 operation.change.fields.append(.set(field))
                 values.append(value)
             }
@@ -87,7 +90,7 @@ package struct RecordSecrets: Hashable, Sendable {
                 parent: parent, created: current.map(\.record.created) ?? created, user: keys.access.user)
             operation.change.protection = try cipher.protection(
                 after: base, firstVersion: firstVersion, renumberedUntil: renumberedUntil, setting: values,
-                in: operation, facts: facts)
+                in: operation, facts: facts, random: random)
             return operation
         } catch let error as EncryptionError {
             // A save without values to seal succeeds also while it waits for a key; the record gets its key with the
@@ -129,7 +132,8 @@ extension RecordCipher {
     ///   - values: The sealed values that it sets.
     fileprivate func protection(
         after base: RecordStatement?, firstVersion: UInt64, renumberedUntil: UInt64,
-        setting values: [RecordStatement.Value], in operation: RecordOperation, facts: RecordStatement.Facts
+        setting values: [RecordStatement.Value], in operation: RecordOperation, facts: RecordStatement.Facts,
+        random: Randomness
     ) throws(EncryptionError) -> Protection {
         var protection = protection
         protection.statement = []
@@ -143,7 +147,7 @@ extension RecordCipher {
             base.map { $0.version <= renumberedUntil ? max($0.version + 1, firstVersion) : $0.version + 1 }
             ?? firstVersion
         protection.statement = try RecordStatement(
-            after: base, version: version, values: stated, facts: facts, sealer: sealer
+            after: base, version: version, values: stated, facts: facts, sealer: sealer, random: random
         ).bytes
         return protection
     }

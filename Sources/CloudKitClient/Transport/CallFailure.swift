@@ -69,7 +69,7 @@ package enum CallFailure: Error, Hashable, Sendable {
         case .transport(.connectionLost, _), .transport(.answerLost, _), .transport(.timedOut, _), .answerMalformed:
             true
         // A store that fails in the midst of a commit may have done it.
-        case .refused(let refusal): refusal.code == .tryAgainLater
+        case .refused(let refusal): refusal.code == .tryAgainLater || refusal.code == .serverUnavailable
         default: false
         }
     }
@@ -81,7 +81,7 @@ package enum CallFailure: Error, Hashable, Sendable {
         case .rateLimited, .transport, .answerMalformed: true
         case .refused(let refusal):
             switch refusal.code {
-            case .zoneBusy, .throttled, .tryAgainLater: true
+            case .zoneBusy, .throttled, .tryAgainLater, .serverUnavailable: true
             default: false
             }
         default: false
@@ -109,7 +109,8 @@ package enum CallFailure: Error, Hashable, Sendable {
             return true
         case .refused(let failure):
             switch failure.code {
-            case .throttled, .tryAgainLater, .authenticationFailed, .authenticationRequired, .accountRestricted,
+            case .throttled, .tryAgainLater, .serverUnavailable, .authenticationFailed, .authenticationRequired,
+                .accountRestricted,
                 .managedAccountRestricted, .accountTemporarilyUnavailable, .badContainer, .unknownAPIToken,
                 .quotaExceeded:
                 return true

@@ -1,53 +1,98 @@
 import CloudKitModel
 
-/// Decides whether a failed request is sent again automatically, and when (B-OPS-04, B-THR-04).
+/// Decides whether a failed request is sent again automatically, and when (B-OPS-04, B-THR-04, B-THR-07).
 struct RetryPolicy: Hashable, Sendable {
     /// The maximum number of times that a request is sent, the first one included.
     var attemptsMax: Int
-    /// The first pause; each further one is twice as long.
+    /// The maximum number of times that a request is sent whose answers are lost; nil: as `attemptsMax`.
+    var lostAttemptsMax: Int?
+    /// The maximum number of times that a request is sent to a cloud that is not reached; nil: as `attemptsMax`.
+    var unreachableAttemptsMax: Int?
+    /// The first pause; each further one is twice as long, up to 5 seconds or this one.
     var firstDelay: Duration
     /// A server that asks for a longer wait is obeyed by giving up.
     var delayMax: Duration
+    /// The time since the request was first sent within which it is sent again to a cloud that says that it is away for a while.
+    var patience: Duration = .zero
 
-    /// User-initiated and user-interactive work fails fast.
-    static let failFast = RetryPolicy(attemptsMax: 1, firstDelay: .zero, delayMax: .zero)
+    /// User-initiated and user-interactive work fails fast where there is no network, or too much work; it asks again what became of a request
+    /// that was sent, and waits for a cloud that is there and changes its database server.
+    static let failFast = RetryPolicy(
+        attemptsMax: 1, lostAttemptsMax: 4, firstDelay: .milliseconds(250), delayMax: .seconds(60),
+        patience: .seconds(60))
     /// The default level and everything below it can wait.
-    static let discretionary = RetryPolicy(attemptsMax: 4, firstDelay: .milliseconds(500), delayMax: .seconds(60))
+    static let discretionary = RetryPolicy(
+        attemptsMax: 4, lostAttemptsMax: 8, unreachableAttemptsMax: 7, firstDelay: .milliseconds(500),
+        delayMax: .seconds(60), patience: .seconds(60))
+
+    /// A cloud that asks for a longer wait is not away for a moment.
+    static let awayWaitMax = Duration.seconds(10)
+
+    private static let backoffMax = Duration.seconds(5)
+
+    /// The reasons for which a request may be sent again.
+    enum Cause: Hashable {
+        /// The server asks for a pause.
+        case refused
+        /// The server, or its store, is away for a while.
+        case away
+        /// Whether the request had an effect is not known.
+        case lost
+        /// Nothing was sent, or nothing came for long.
+        case unreachable, timedOut
+    }
 
     /// Returns the pause before the request is sent again; nil: do not.
     ///
     /// - Parameters:
     ///   - attempt: The number of times that the request was sent so far.
-    ///   - isRepeatable: Whether the request may take effect twice. A tag-checked save may not: its repetition would
-    ///     report a conflict with itself, so when a response is lost the app decides (B-THR-07).
+    ///   - count: The number of times that it failed for the cause of this failure; nil: all of them.
+    ///   - isRepeatable: Whether the request may be sent twice: it has the same effect then, or the cloud remembers that it was served. A
+    ///     tag-checked save of which the cloud remembers nothing would report a conflict with itself, so when its response is lost the app
+    ///     decides (B-THR-07).
+    ///   - elapsed: The time since the request was first sent.
     ///   - random: From 0 to 1.
-    func delay(after failure: CallFailure, attempt: Int, isRepeatable: Bool, random: Double) -> Duration? {
-        guard attempt < attemptsMax,
-            let requestedDelay = Self.requestedDelay(after: failure, isRepeatable: isRepeatable)
-        else {
-            return nil
-        }
-        let backoff = firstDelay * (1 << (attempt - 1))
-        let jittered = backoff * (0.5 + random)
-        let delay = max(requestedDelay, jittered)
-        return delay <= delayMax ? delay : nil
+    func delay(
+        after failure: CallFailure, attempt: Int, count: Int? = nil, isRepeatable: Bool, elapsed: Duration = .zero,
+        random: Double
+    ) -> Duration? {
+        guard let cause = Self.cause(of: failure, isRepeatable: isRepeatable) else { return nil }
+        let backoff = min(firstDelay * (1 << min(attempt - 1, 16)), max(firstDelay, Self.backoffMax))
+        let delay = max(backoff * (0.5 + random), failure.requestedDelay)
+        guard delay <= delayMax else { return nil }
+        let isPatient = cause == .away && elapsed + delay <= patience
+        return isPatient || (count ?? attempt) < countMax(cause) ? delay : nil
     }
 
-    /// The wait the server asks for at least; nil when repeating makes no sense.
-    private static func requestedDelay(after failure: CallFailure, isRepeatable: Bool) -> Duration? {
+    private func countMax(_ cause: Cause) -> Int {
+        switch cause {
+        case .refused, .away, .timedOut: attemptsMax
+        case .lost: lostAttemptsMax ?? attemptsMax
+        case .unreachable: unreachableAttemptsMax ?? attemptsMax
+        }
+    }
+
+    /// Returns the cause for which a request may be sent again; nil: repeating makes no sense.
+    static func cause(of failure: CallFailure, isRepeatable: Bool) -> Cause? {
         switch failure {
         case .refused(let refusal):
             switch refusal.code {
-            case .zoneBusy, .throttled, .tryAgainLater: .seconds(refusal.retryAfter ?? 0)
-            default: nil
+            case .zoneBusy, .throttled, .tryAgainLater: return .refused
+            case .serverUnavailable: return isRepeatable && failure.requestedDelay <= awayWaitMax ? .away : .refused
+            default: return nil
             }
-        // Nothing was sent: any request may be sent again.
-        case .transport(.unreachable, _):
-            .zero
-        case .transport(.connectionLost, _), .transport(.answerLost, _), .transport(.timedOut, _):
-            isRepeatable ? .zero : nil
-        default:
-            nil
+        case .transport(.unreachable, _): return .unreachable
+        case .transport(.connectionLost, _), .transport(.answerLost, _): return isRepeatable ? .lost : nil
+        case .transport(.timedOut, _): return isRepeatable ? .timedOut : nil
+        default: return nil
         }
+    }
+}
+
+extension CallFailure {
+    /// The wait the server asks for.
+    fileprivate var requestedDelay: Duration {
+        guard case .refused(let refusal) = self else { return .zero }
+        return .seconds(refusal.retryAfter ?? 0)
     }
 }

@@ -13,6 +13,12 @@ struct Frame {
         append(purpose)
     }
 
+    /// A purpose and the parts of another frame.
+    init(_ purpose: String, _ parts: Frame) {
+        self.init(purpose)
+        append(parts)
+    }
+
     mutating func append(_ text: String) {
         var text = text
         text.withUTF8 { appendPart($0) }

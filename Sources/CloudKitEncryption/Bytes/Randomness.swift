@@ -32,6 +32,23 @@ package struct Randomness: Sendable {
 
     private init(fill: @escaping @Sendable (Int) -> [UInt8]) { self.fill = fill }
 
+    /// Returns the same source with the next bytes drawn at once: the nonces of one record cost one call of the system.
+    ///
+    /// For a source that is used on the spot: bytes that are kept while a process forks would be drawn twice.
+    package func drawing(ahead count: Int) -> Randomness {
+        let drawn = Mutex(bytes(min(count, Self.callBytesMax))[...])
+        return Randomness { [self] count in
+            drawn.withLock { drawn -> [UInt8]? in
+                guard drawn.count >= count else { return nil }
+                defer { drawn = drawn.dropFirst(count) }
+                return Array(drawn.prefix(count))
+            } ?? bytes(count)
+        }
+    }
+
+    /// The bytes that the system gives at once.
+    private static let callBytesMax = 256
+
     /// Returns random bytes.
     package func bytes(_ count: Int) -> [UInt8] { fill(count) }
 

@@ -7,25 +7,20 @@ import Crypto
 package struct RecordSealer: Sendable {
     /// The record's key.
     package let key: RecordKey
+    /// What every authenticated part of the record has behind its purpose: place, type and epoch.
+    private let location: Frame
     private let fieldLocation: Frame
-    private let assetLocation: Frame
-    private var statementLocation: Frame { Self.place("welkin record statement 1", key, recordType: recordType) }
-    private let recordType: String
+    private var assetLocation: Frame { Frame("welkin asset key 1", location) }
+    private var statementLocation: Frame { Frame("welkin record statement 1", location) }
 
     /// Creates a sealer for a record of a type.
     package init(_ key: RecordKey, recordType: String) {
         self.key = key
-        self.recordType = recordType
-        fieldLocation = Self.place("welkin field 1", key, recordType: recordType)
-        assetLocation = Self.place("welkin asset key 1", key, recordType: recordType)
-    }
-
-    private static func place(_ purpose: String, _ key: RecordKey, recordType: String) -> Frame {
-        var frame = Frame(purpose)
-        frame.append(key.place.frame)
-        frame.append(recordType)
-        frame.append(key.epoch)
-        return frame
+        var location = key.place.frame
+        location.append(recordType)
+        location.append(key.epoch)
+        self.location = location
+        fieldLocation = Frame("welkin field 1", location)
     }
 
     /// The bytes that a sealed value has more than the plain one: version 1, epoch (4, big-endian), nonce (12), tag (16).

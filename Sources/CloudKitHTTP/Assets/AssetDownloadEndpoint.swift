@@ -16,9 +16,6 @@ struct AssetDownloadEndpoint {
     var files: OpenFileLimiter
     var metrics: RequestMetrics
 
-    /// Bytes that are read at once; about what one download keeps in memory.
-    private static let chunkBytes = 262_144
-
     func download(_ request: IncomingRequest) async throws -> EndpointResponse {
         try await download(request, token: String(request.endpoint?.parameter ?? ""))
     }
@@ -61,15 +58,12 @@ struct AssetDownloadEndpoint {
                 metrics.assetBytesSent(sent.value)
                 withExtendedLifetime(permission) {}
             }
-            var offset = range.lowerBound
-            while offset < range.upperBound {
-                let count = Int(min(Int64(Self.chunkBytes), range.upperBound - offset))
-                let bytes = try await file.read(at: offset, count: count)
-                // Ending early breaks the connection: the client must not take what it has for all.
-                guard !bytes.isEmpty else { throw RequestFailure(.assetNotAvailable, "the asset is not available") }
+            // Ending early breaks the connection: the client must not take what it has for all.
+            var pieces = file.pieces(of: range)
+            defer { pieces.cancel() }
+            while let bytes = try await pieces.next() {
                 try await writer.write(ByteBuffer(bytes: bytes))
                 sent.add(bytes.count)
-                offset += Int64(bytes.count)
             }
             try await writer.finish(nil)
         }

@@ -22,7 +22,14 @@ struct DatabaseCall {
         let place = try request.place
         guard let scope = request.endpoint?.scope, let admission = request.admission else { throw .endpointNotFound }
         database = DatabaseAddress(container: place.container, environment: place.environment, scope: scope)
-        caller = Caller(admission, surface: request.surface)
+        var caller = Caller(admission, surface: request.surface)
+        if request.surface == .native, let attempt = request.headers[HeaderName.attempt].flatMap({ RequestAttempt($0) })
+        {
+            caller.attempt = attempt
+            // Tells the device that a repetition has no further effect.
+            request.responseHeaders[HeaderName.attempt] = attempt.text
+        }
+        self.caller = caller
         query = request.query
         body = request.body
         uuid = request.uuid

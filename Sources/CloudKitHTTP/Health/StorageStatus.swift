@@ -8,6 +8,8 @@ package struct StorageStatus: Hashable, Sendable {
     package var freeBytes: Int64
     /// A Boolean value that indicates whether a file could be written beside the store.
     package var isWritable: Bool
+    /// Bytes of memory that the process has; nil where they could not be read.
+    package var memoryBytes: Int64?
     /// The number of accounts; nil where it could not be read.
     package var accounts: Int?
     /// The state of the scheduled backups; nil without a schedule.
@@ -17,10 +19,13 @@ package struct StorageStatus: Hashable, Sendable {
     package static let freeBytesMin: Int64 = 256 << 20
 
     /// Creates a state.
-    package init(storeBytes: Int64, freeBytes: Int64, isWritable: Bool, accounts: Int? = nil) {
+    package init(
+        storeBytes: Int64, freeBytes: Int64, isWritable: Bool, memoryBytes: Int64? = nil, accounts: Int? = nil
+    ) {
         self.storeBytes = storeBytes
         self.freeBytes = freeBytes
         self.isWritable = isWritable
+        self.memoryBytes = memoryBytes
         self.accounts = accounts
     }
 }

@@ -28,6 +28,7 @@ package final class RequestMetrics: Sendable {
     private let storeBytes: Meter
     private let diskFreeBytes: Meter
     private let storeWritable: Meter
+    private let memoryBytes: Meter
     private let accounts: Meter
     private let backupAge: Meter
     private let backupLag: Meter
@@ -83,6 +84,7 @@ package final class RequestMetrics: Sendable {
         storeBytes = Meter(label: "welkin_store_bytes", factory: factory)
         diskFreeBytes = Meter(label: "welkin_disk_free_bytes", factory: factory)
         storeWritable = Meter(label: "welkin_store_writable", factory: factory)
+        memoryBytes = Meter(label: "welkin_memory_bytes", factory: factory)
         accounts = Meter(label: "welkin_accounts", factory: factory)
         backupAge = Meter(label: "welkin_backup_age_seconds", factory: factory)
         backupLag = Meter(label: "welkin_backup_lag_seconds", factory: factory)
@@ -146,6 +148,7 @@ package final class RequestMetrics: Sendable {
         storeBytes.set(status.storeBytes)
         diskFreeBytes.set(status.freeBytes)
         storeWritable.set(status.isWritable ? 1 : 0)
+        if let bytes = status.memoryBytes { memoryBytes.set(bytes) }
         if let count = status.accounts { accounts.set(count) }
     }
 
@@ -228,6 +231,8 @@ package final class RequestMetrics: Sendable {
             MetricFamily(name: "welkin_disk_free_bytes", kind: .gauge, help: "Bytes of the disk that are free."),
             MetricFamily(
                 name: "welkin_store_writable", kind: .gauge, help: "1 if a file could be written beside the store."),
+            MetricFamily(
+                name: "welkin_memory_bytes", kind: .gauge, help: "Bytes of memory that the process has."),
             MetricFamily(name: "welkin_accounts", kind: .gauge, help: "Accounts."),
             MetricFamily(
                 name: "welkin_backup_age_seconds", kind: .gauge,

@@ -31,7 +31,7 @@ struct FailureResponses: RequestMiddleware {
     private func failure(_ error: any Error, _ request: IncomingRequest) -> RequestFailure {
         if let known = error as? RequestFailure { return known }
         if error is CancellationError {
-            return RequestFailure(.tryAgainLater, "the cloud is shutting down", retryAfter: 1)
+            return RequestFailure(.serverUnavailable, "the cloud is shutting down", retryAfter: 1)
         }
         // The details stay in the operator's log.
         logger.error(

@@ -16,10 +16,9 @@ extension EndpointName {
             userDescription
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword,
             .accountsDelete, .accountsData, .accountsAddress, .accountsDiscovery, .accountsConsents, .accountsWebKeys,
-            .keychainGet,
-            .keychainCreate,
-            .keychainRewrap,
-            .keychainReset, .keychainRecovery,
+            .accountsMethods, .passkeysBegin, .passkeysCreate, .passkeysDelete, .providersBegin, .providersFinish,
+            .providersLink, .providersUnlink, .keychainOpen, .keychainGet, .keychainCreate,
+            .keychainRewrap, .keychainReset, .keychainRecovery,
             .keychainRecover, .devicesList, .devicesRevoke, .devicesRename:
             deviceDescription
         case .adminFaultsList, .adminFaultsOrder, .adminFaultsRemove, .adminTokensExpire, .adminZonesCompact,
@@ -27,7 +26,8 @@ extension EndpointName {
             .adminSchemaImport, .adminSchemaDiff, .adminSchemaDeploy, .adminSchemaReset, .adminSchemaRoles,
             .adminToken:
             operatorDescription
-        case .landingPage, .accountPage, .addressPage, .signInPage, .signUpPage, .invitationPage, .signInScript,
+        case .landingPage, .accountPage, .providerPage, .addressPage, .signInPage, .signUpPage, .invitationPage,
+            .signInScript,
             .styleSheet,
             .sharePage, .shareScript, .notificationsPage, .notificationsScript, .notificationsWorker, .libraryScript,
             .health, .metrics,
@@ -424,6 +424,18 @@ extension EndpointName {
     private static func ofSender(_ properties: KeyValuePairs<String, JSONSchema> = [:]) -> JSONSchema {
         JSONSchema.request(["deviceID?": .text, "deviceSecret?": .base64]).adding(JSONSchema.Property.list(properties))
     }
+    /// The use of a passkey.
+    private static let assertion = JSONSchema.request([
+        "id": .base64, "clientData": .base64, "authenticatorData": .base64, "signature": .base64,
+        "userHandle?": .base64,
+    ])
+    /// What shows that the person agrees: one of the three.
+    private static let agreement: [JSONSchema.Property] = JSONSchema.Property.list([
+        "proof?": .base64, "wordsProof?": .base64, "passkey?": assertion,
+    ])
+    private static let passkey = JSONSchema.answer([
+        "id": .base64, "name": .text, "created": .time, "used?": .time, "isBackedUp": .boolean, "opensKeys": .boolean,
+    ])
     private static let generation = JSONSchema.answer(["generation": .integer])
 
     private var deviceDescription: EndpointDescription? {
@@ -439,12 +451,13 @@ extension EndpointName {
                     "email?": .text, "proof?": .base64, "deviceName?": .text,
                     "lifetime?": .string(choices: ["session", "persistent", "device"]), "deviceID?": .text,
                     "deviceSecret?": .base64, "wantsKeychain?": .boolean, "keepsAccount?": .boolean,
+                    "passkey?": Self.assertion, "ticket?": .text,
                 ]),
                 gives: .answer([
                     "ckWebAuthToken": .text, "userRecordName": .text, "deviceID": .text, "deviceSecret?": .base64,
-                    "expires": .time,
+                    "expires": .time, "email?": .text,
                     "keychain?": .answer([
-                        "generation": .integer, "passwordWrap": .base64, "identity": .base64,
+                        "generation": .integer, "passwordWrap": .base64, "identity": .base64, "passkeyWrap?": .base64,
                     ]),
                     "withholdsKeychain?": .boolean,
                 ]))
@@ -456,22 +469,22 @@ extension EndpointName {
             .post(
                 "Creates an account.", .device,
                 takes: .request([
-                    "email": .text, "name?": .text, "proof": .base64, "salt": .base64, "rounds": .integer,
-                    "invitation?": .text,
+                    "email?": .text, "name?": .text, "proof?": .base64, "salt?": .base64, "rounds?": .integer,
+                    "invitation?": .text, "ticket?": .text,
                 ]),
                 gives: .answer([:]))
         case .accountsPassword:
             .post(
                 "Changes the password of an account.", .device,
                 takes: Self.ofSender([
-                    "proof": .base64, "newProof": .base64, "salt": .base64, "rounds": .integer,
-                    "generation?": .integer, "passwordWrap?": .base64,
-                ]),
+                    "newProof": .base64, "salt": .base64, "rounds": .integer, "generation?": .integer,
+                    "passwordWrap?": .base64,
+                ]).adding(Self.agreement),
                 gives: .answer([:]))
         case .accountsDelete:
             .post(
                 "Has an account deleted when a time is over, and signs out its devices; without proof, returns the time.",
-                .device, takes: Self.ofSender(["proof?": .base64]),
+                .device, takes: Self.ofSender().adding(Self.agreement),
                 gives: .answer(["graceSeconds": .integer, "due?": .time]))
         case .accountsData:
             .post(
@@ -515,6 +528,58 @@ extension EndpointName {
             .post(
                 "Returns or decides whether browsers may fetch the account's wrapped keys.", .device,
                 takes: Self.ofDevice(["allowsWebKeys?": .boolean]), gives: .answer(["allowsWebKeys": .boolean]))
+        case .accountsMethods:
+            .post(
+                "Returns how the account's owner signs in.", .device, takes: Self.ofSender(),
+                gives: .answer([
+                    "hasPassword": .boolean, "passkeys": .list(Self.passkey), "provider?": .text,
+                    "connections": .list(.answer(["id": .text, "issuer": .text, "created": .time])),
+                ]))
+        case .passkeysBegin:
+            .post(
+                "Returns a challenge for a passkey.", .device,
+                takes: Self.ofSender(["purpose?": .string(choices: ["signIn", "agreement", "registration"])]),
+                gives: .answer([
+                    "challenge": .base64, "party": .text, "user?": .base64, "email?": .text, "name?": .text,
+                    "known?": .list(.base64),
+                ]))
+        case .passkeysCreate:
+            .post(
+                "Adds a passkey to the account.", .device,
+                takes: Self.ofSender([
+                    "name": .text, "clientData": .base64, "attestation": .base64, "wrap?": .base64,
+                    "generation?": .integer,
+                ]).adding(Self.agreement),
+                gives: .answer(["passkey": Self.passkey]))
+        case .passkeysDelete:
+            .post(
+                "Removes a passkey of the account.", .device, takes: Self.ofSender(["id": .base64]),
+                gives: .answer([:]))
+        case .providersBegin:
+            .post(
+                "Returns the address at the provider of identities to which a browser goes.", .device,
+                takes: .request(["binding": .base64]), gives: .answer(["url": .text]))
+        case .providersFinish:
+            .post(
+                "Asks the provider about the person who came back.", .device,
+                takes: .request(["state": .text, "code": .text, "secret": .base64]),
+                gives: .answer([
+                    "ticket": .text, "hasAccount": .boolean, "isSignUpOpen": .boolean, "email?": .text,
+                    "isEmailVerified": .boolean, "name?": .text,
+                ]))
+        case .providersLink:
+            .post(
+                "Lets a person at the provider sign in to the account.", .device,
+                takes: Self.ofSender(["ticket": .text]).adding(Self.agreement), gives: .answer([:]))
+        case .providersUnlink:
+            .post(
+                "Ends that a person at the provider signs in to the account.", .device,
+                takes: Self.ofSender(["id": .text]), gives: .answer([:]))
+        case .keychainOpen:
+            .post(
+                "Returns the keychain wrapped for what the person shows.", .device,
+                takes: Self.ofSender().adding(Self.agreement),
+                gives: .answer(["generation": .integer, "wrap": .base64, "identity": .base64]))
         case .keychainGet:
             .post(
                 "Returns the state of the account's keychain.", .device, takes: Self.ofDevice(),
@@ -524,24 +589,25 @@ extension EndpointName {
         case .keychainCreate:
             .post(
                 "Stores the account's first keychain.", .device,
-                takes: Self.ofDevice([
-                    "passwordWrap": .base64, "recoveryWrap": .base64, "recoveryProof": .base64, "identity": .base64,
+                takes: Self.ofSender([
+                    "passwordWrap?": .base64, "recoveryWrap": .base64, "recoveryProof": .base64, "identity": .base64,
                 ]),
                 gives: Self.generation)
         case .keychainRewrap:
             .post(
                 "Stores the keychain wrapped for new recovery words.", .device,
-                takes: Self.ofDevice([
-                    "proof": .base64, "generation": .integer, "recoveryWrap": .base64, "recoveryProof": .base64,
-                ]),
+                takes: Self.ofSender([
+                    "generation": .integer, "passwordWrap?": .base64, "recoveryWrap?": .base64,
+                    "recoveryProof?": .base64,
+                ]).adding(Self.agreement),
                 gives: .answer([:]))
         case .keychainReset:
             .post(
                 "Replaces the keychain by a new one, which gives up all encrypted data.", .device,
                 takes: Self.ofDevice([
-                    "proof": .base64, "generation": .integer, "passwordWrap": .base64, "recoveryWrap": .base64,
-                    "recoveryProof": .base64, "identity": .base64,
-                ]),
+                    "generation": .integer, "passwordWrap": .base64, "recoveryWrap": .base64, "recoveryProof": .base64,
+                    "identity": .base64,
+                ]).adding(Self.agreement),
                 gives: Self.generation)
         case .keychainRecovery:
             .post(
@@ -708,6 +774,8 @@ extension EndpointName {
         case .signInPage: .form("The page where users sign in.", "/sign-in")
         case .signUpPage: .form("The page where users create accounts.", "/sign-up")
         case .addressPage: .page("The page where people confirm their address.", "/address", Self.html)
+        case .providerPage:
+            .page("The page to which the provider of identities sends browsers back.", "/provider", Self.html)
         case .invitationPage:
             .page("The page where people who are invited create their account.", "/invitation", Self.html)
         case .notificationsPage: .form("The page that switches notifications on.", "/notifications")

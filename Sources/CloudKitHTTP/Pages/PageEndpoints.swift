@@ -10,16 +10,27 @@ struct PageEndpoints {
     var rounds: Int
     /// The API tokens of the cloud's own pages.
     var pageTokens: PageTokens
+    /// Whether the cloud has no additions to web services.
+    var isStrict: Bool
+    /// The name of the provider of identities; nil: the cloud has none.
+    var provider: String?
 
     func landing(_ request: IncomingRequest) -> EndpointResponse { Pages.landing() }
 
     func account(_ request: IncomingRequest) -> EndpointResponse {
-        Pages.account(token: pageTokens.token(container: Pages.accountContainer, environment: .production))
+        Pages.account(
+            token: pageTokens.token(container: Pages.accountContainer, environment: .production), provider: provider)
+    }
+
+    func provider(_ request: IncomingRequest) -> EndpointResponse {
+        Pages.provider(token: pageTokens.token(container: Pages.accountContainer, environment: .production))
     }
 
     func signIn(_ request: IncomingRequest) async -> EndpointResponse {
         guard let app = await app(request.query) else { return Pages.signInRefused() }
-        return Pages.signIn(app, signUpQuery: isSignUpOpen ? request.query.ofApp : nil)
+        return Pages.signIn(
+            app, signUpQuery: isSignUpOpen ? request.query.ofApp : nil, isStrict: isStrict,
+            provider: provider)
     }
 
     func signUp(_ request: IncomingRequest) async -> EndpointResponse {

@@ -42,8 +42,10 @@ enum Pages {
 
     /// Shows people their account: devices, storage, shares; everything as a file, another password, the deletion.
     ///
-    /// - Parameter token: The page's own API token in `accountContainer`, production.
-    static func account(token: String) -> EndpointResponse {
+    /// - Parameters:
+    ///   - token: The page's own API token in `accountContainer`, production.
+    ///   - provider: The name of the provider of identities; nil: the cloud has none.
+    static func account(token: String, provider: String?) -> EndpointResponse {
         let scripts = ScriptLibrary.shared
         return html(
             accountPage.filled(with: [
@@ -51,16 +53,25 @@ enum Pages {
                 "library": scripts.library.path, "libraryIntegrity": scripts.library.integrity,
                 "encryption": scripts.encryption.path, "encryptionIntegrity": scripts.encryption.integrity,
                 "archive": scripts.accountArchive.path, "archiveIntegrity": scripts.accountArchive.integrity,
+                "provider": provider, "providerScript": scripts.provider.path,
+                "providerIntegrity": scripts.provider.integrity,
+                "passkeys": scripts.passkeys.path, "passkeysIntegrity": scripts.passkeys.integrity,
+                "words": scripts.recoveryWords.path, "wordsIntegrity": scripts.recoveryWords.integrity,
                 "account": scripts.account.path, "accountIntegrity": scripts.account.integrity,
             ]))
     }
 
     /// Signs a browser in (docs/web-services.md §2.3).
     ///
-    /// - Parameter signUpQuery: The query of the sign-up page; nil when sign-up is closed.
-    static func signIn(_ app: App, signUpQuery: String?) -> EndpointResponse {
+    /// - Parameters:
+    ///   - signUpQuery: The query of the sign-up page; nil when sign-up is closed.
+    ///   - isStrict: Whether the cloud has no additions to web services, and so no passkeys.
+    ///   - provider: The name of the provider of identities; nil: the cloud has none.
+    static func signIn(_ app: App, signUpQuery: String?, isStrict: Bool, provider: String?) -> EndpointResponse {
         let values: [String: String?] = [
             "signUpQuery": signUpQuery, "encryption": ScriptLibrary.shared.encryption.path,
+            "passkeys": isStrict ? nil : ScriptLibrary.shared.passkeys.path,
+            "provider": provider, "providerScript": ScriptLibrary.shared.provider.path,
         ]
         return html(signInPage.filled(with: app.values.merging(values) { $1 }))
     }
@@ -86,6 +97,18 @@ enum Pages {
             invitationPage.filled(with: [
                 "container": accountContainer.name, "environment": Environment.production.rawValue, "token": token,
                 "rounds": String(rounds),
+            ]))
+    }
+
+    /// Takes a browser back from the provider of identities, and leads it to the page where the person began.
+    ///
+    /// - Parameter token: The page's own API token in `accountContainer`, production.
+    static func provider(token: String) -> EndpointResponse {
+        let script = ScriptLibrary.shared.provider
+        return html(
+            providerPage.filled(with: [
+                "container": accountContainer.name, "environment": Environment.production.rawValue, "token": token,
+                "script": script.path, "integrity": script.integrity,
             ]))
     }
 
@@ -172,6 +195,7 @@ enum Pages {
     private static let accountPage = Template(PageFiles.accountPage)
     private static let landingPage = Template(PageFiles.landingPage)
     private static let signInPage = Template(PageFiles.signInPage)
+    private static let providerPage = Template(PageFiles.providerPage)
     private static let signUpPage = Template(PageFiles.signUpPage)
     private static let addressPage = Template(PageFiles.addressPage)
     private static let invitationPage = Template(PageFiles.invitationPage)

@@ -30,6 +30,9 @@ struct ScriptLibrary: Sendable {
     let viewer = Script("share-viewer.js", PageFiles.shareViewerScript)
     let account = Script("account.js", PageFiles.accountScript)
     let accountArchive = Script("account-archive.js", PageFiles.accountArchiveScript)
+    let passkeys = Script("passkeys.js", PageFiles.passkeysScript)
+    let provider = Script("provider.js", PageFiles.providerScript)
+    let recoveryWords = Script("recovery-words.js", PageFiles.recoveryWordsScript)
 
     /// The script of a share's page that shows how to open the link elsewhere; it has a path of its own.
     let link = Script("share.js", PageFiles.shareScript)
@@ -44,7 +47,7 @@ struct ScriptLibrary: Sendable {
     /// - Throws: `RequestFailure` `endpointNotFound`, also for the hash of another release.
     @Sendable func script(_ request: IncomingRequest) throws -> EndpointResponse {
         let path = Self.pathPrefix + (request.endpoint?.parameter ?? "")
-        let scripts = [library, encryption, viewer, account, accountArchive]
+        let scripts = [library, encryption, viewer, account, accountArchive, passkeys, provider, recoveryWords]
         if path == "\(Self.pathPrefix)\(Self.version)/integrity.json" {
             let lines = scripts.map { ($0.name, Line(path: $0.path, integrity: $0.integrity)) }
             var response = try EndpointResponse.json(Dictionary(uniqueKeysWithValues: lines))

@@ -11,6 +11,8 @@ package enum HeaderName {
     static let host = HTTPField.Name("Host")!
     static let client = HTTPField.Name("X-Welkin-Client")!
     static let operation = HTTPField.Name("X-Welkin-Operation")!
+    /// The identifier of a request that changes a database, and the number of the attempt.
+    package static let attempt = HTTPField.Name("X-Welkin-Request")!
     static let operationGroup = HTTPField.Name("X-Welkin-Operation-Group")!
     static let operationGroupName = HTTPField.Name("X-Welkin-Operation-Group-Name")!
     static let groupQuantity = HTTPField.Name("X-Welkin-Group-Quantity")!

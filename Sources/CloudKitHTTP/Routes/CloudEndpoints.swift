@@ -27,12 +27,13 @@ struct CloudEndpoints: Sendable {
     ///   - rounds: The fewest rounds of a new password's derivation.
     ///   - proofLimiter: The one count of wrong proofs.
     ///   - mail: Sends mail to people; nil: none is sent.
+    ///   - provider: Vouches for people, where the cloud has a public URL; nil: none does.
     init(
         cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
         configuration: CloudConfiguration, rounds: Int, proofLimiter: ProofLimiter,
         pushServices: [any PushService], metrics: RequestMetrics,
         bodyReader: BodyReader, logger: Logger, storage: StorageMonitor?,
-        draining: Draining, mail: (any MailDelivery)?
+        draining: Draining, mail: (any MailDelivery)?, provider: (any SignInProvider)?
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
         self.cloud = cloud
@@ -47,6 +48,13 @@ struct CloudEndpoints: Sendable {
         let operatorNames = OperatorNames(names: configuration.operatorNames)
         operatorHosts = OperatorHosts(names: operatorNames)
         let files = OpenFileLimiter(filesMax: configuration.connections.filesMax)
+        let providerSignIn = provider.flatMap { provider in
+            publicURL.map { url in
+                ProviderSignIn(
+                    store: cloud.accountStore, provider: provider, publicURL: url, proofLimiter: proofLimiter
+                ) { logger.warning("a sign-in at the provider failed", metadata: ["reason": .string($0)]) }
+            }
+        }
         devices = DeviceEndpoints(
             cloud: cloud, authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds,
             deletionGrace: configuration.accountDeletionGrace, proofLimiter: proofLimiter,
@@ -55,7 +63,7 @@ struct CloudEndpoints: Sendable {
                     AddressMail(
                         delivery: delivery, publicURL: $0, proofs: cloud.accountStore.addressProofs, logger: logger)
                 }
-            })
+            }, provider: providerSignIn)
         uploads = AssetUploadEndpoint(cloud: cloud, files: files, metrics: metrics)
         downloads = AssetDownloadEndpoint(cloud: cloud, files: files, metrics: metrics)
         pushTokens = PushTokenEndpoints(cloud: cloud, services: pushServices)
@@ -64,7 +72,8 @@ struct CloudEndpoints: Sendable {
         operatorTokens = cloud.accountStore.operatorTokens
         pages = PageEndpoints(
             authenticator: authenticator, isSignUpOpen: isSignUpOpen, rounds: rounds,
-            pageTokens: PageTokens(cloud.serverEnvironment))
+            pageTokens: PageTokens(cloud.serverEnvironment), isStrict: configuration.isStrictWebServices,
+            provider: providerSignIn?.label)
         health = HealthCheck(
             accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames, storage: storage,
             draining: draining)

@@ -19,7 +19,9 @@ extension EndpointName {
             .adminSchemaRoles, .adminToken, .site, .health, .metrics, .openAPI, .unknown:
             true
         case .assetsImport, .usersLookupPhone, .accountsAddress, .addressPage, .accountsDiscovery, .accountsConsents,
-            .accountsWebKeys, .libraryScript,
+            .accountsWebKeys, .accountsMethods, .passkeysBegin, .passkeysCreate, .passkeysDelete,
+            .providersBegin, .providersFinish, .providersLink, .providersUnlink, .providerPage, .keychainOpen,
+            .libraryScript,
             .sharesKeysLookup, .sharesKeysStore,
             .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,
             .accountsPassword, .accountsDelete, .accountsData, .accountPage, .recordsList, .keychainGet,

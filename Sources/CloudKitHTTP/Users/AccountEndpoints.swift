@@ -5,10 +5,14 @@ import Foundation
 /// The endpoints that create accounts, change their passwords and delete them; bytes travel as base 64.
 ///
 /// - `accounts/create {email, name, proof, salt, rounds, invitation?}` → `{}`: sign-up, where it is open, or with the code of an invitation.
+/// - `accounts/create {ticket, email?, name?, invitation?}` → `{}`: the same for a person whom a provider vouches for, without a password;
+///   `email` and `name` count where the provider has none.
 /// - `accounts/password {deviceID, deviceSecret, proof, newProof, salt, rounds, generation, passwordWrap}` → `{}`: another
 ///   password, known by the old one's proof; `generation` and `passwordWrap` where the account has a keychain.
 /// - `accounts/delete {deviceID, deviceSecret, proof?}` → `{graceSeconds, due?}`: has the account deleted when the time is over, and signs
 ///   out all of its devices; without `proof` only the time is returned.
+///
+/// `wordsProof`, of the recovery words, or `passkey` may take the place of `proof`.
 ///
 /// `accounts/password` and `accounts/delete` are also for a browser that is signed in on a page of the cloud, which sends its web token in
 /// place of `deviceID` and `deviceSecret`.
@@ -24,11 +28,18 @@ struct AccountEndpoints {
     var mail: AddressMail?
 
     func create(_ call: DeviceCall) async throws -> EndpointResponse {
-        let body = try SmallJSON.decode(CreateBody.self, from: call.body)
-        let account = try await signUp.create(
-            email: body.email, name: body.name ?? "", proof: Array(body.proof),
-            derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address,
-            invitation: body.invitation)
+        let account: Account
+        if let ticket = try SmallJSON.decode(TicketBody.self, from: call.body).ticket {
+            let body = try SmallJSON.decode(PersonBody.self, from: call.body)
+            account = try await signUp.create(
+                ticket: ticket, email: body.email, name: body.name, address: call.address, invitation: body.invitation)
+        } else {
+            let body = try SmallJSON.decode(CreateBody.self, from: call.body)
+            account = try await signUp.create(
+                email: body.email, name: body.name ?? "", proof: Array(body.proof),
+                derivation: PasswordDerivation(salt: Array(body.salt), rounds: body.rounds), address: call.address,
+                invitation: body.invitation)
+        }
         // The account is made: a mail that does not leave is in the operator's log, and the person can have another one sent.
         if let mail, !account.isEmailProved { try? await mail.sendLink(toAccount: account.id) }
         return .emptyObject
@@ -36,10 +47,10 @@ struct AccountEndpoints {
 
     func changePassword(_ call: DeviceCall) async throws -> EndpointResponse {
         let sender = try call.accountSender(in: changes.sessions.accounts)
-        let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
+        let proof = try SmallJSON.decode(AccountProofBody.self, from: call.body)
         let password = try SmallJSON.decode(NewPasswordBody.self, from: call.body)
         try await keychains.changePassword(
-            to: password.password, generation: proof.generation ?? 0, proof: Array(proof.proof), by: sender,
+            to: password.password, generation: proof.generation ?? 0, proof: try proof.accountProof(call), by: sender,
             address: call.address)
         return .emptyObject
     }
@@ -47,24 +58,30 @@ struct AccountEndpoints {
     func delete(_ call: DeviceCall) async throws -> EndpointResponse {
         let sender = try call.accountSender(in: changes.sessions.accounts)
         let seconds = deletionGrace.components.seconds
-        guard let proof = try SmallJSON.decode(DeletionBody.self, from: call.body).proof else {
+        guard let proof = try SmallJSON.decode(AccountProofBody.self, from: call.body).found(call) else {
             _ = try await changes.sessions.owner(of: sender, now: changes.now())
             return try .json(DeletionAnswer(graceSeconds: seconds))
         }
         let deletion = try await changes.after(sender) {
             try await deletions.request(
-                by: sender, proof: Array(proof), grace: seconds * 1000, address: call.address, proofLimiter)
+                by: sender, proof: proof, grace: seconds * 1000, address: call.address, proofLimiter)
         }
         return try .json(DeletionAnswer(graceSeconds: seconds, due: deletion.due))
-    }
-
-    private struct DeletionBody: Decodable {
-        var proof: Data?
     }
 
     private struct DeletionAnswer: Encodable {
         var graceSeconds: Int64
         var due: Int64?
+    }
+
+    private struct TicketBody: Decodable {
+        var ticket: String?
+    }
+
+    private struct PersonBody: Decodable {
+        var email: String?
+        var name: String?
+        var invitation: String?
     }
 
     private struct CreateBody: Decodable {
@@ -77,10 +94,30 @@ struct AccountEndpoints {
     }
 }
 
-/// The proof of the password, with the generation of the keychain that the device knows.
-struct ProofBody: Decodable {
-    var proof: Data
+/// The proof of the person: by the password, by the recovery words, or by a passkey; with the generation of the keychain that the sender knows.
+struct AccountProofBody: Decodable {
+    var proof: Data?
+    var wordsProof: Data?
+    var passkey: AssertionBody?
     var generation: Int?
+
+    /// Returns the proof; nil where there is none.
+    func found(_ call: DeviceCall) throws -> AccountProof? {
+        if let proof { return .password(Array(proof)) }
+        if let wordsProof { return .recoveryWords(Array(wordsProof)) }
+        return try passkey.map { .passkey(try $0.assertion(call)) }
+    }
+
+    /// Returns the proof.
+    ///
+    /// - Throws: `RequestFailure` `badRequest` for none.
+    func accountProof(_ call: DeviceCall) throws -> AccountProof {
+        guard let proof = try found(call) else {
+            throw RequestFailure(
+                .badRequest, "the proof is missing", remedy: "Send proof, wordsProof or passkey.")
+        }
+        return proof
+    }
 }
 
 /// A password that is to be set.

@@ -2,6 +2,7 @@ import CloudKitAccounts
 import CloudKitModel
 import CloudKitServer
 import Foundation
+import WebCredentials
 
 /// A request below `/device` that was let in: additions to CloudKit Web Services for devices and their owners.
 struct DeviceCall {
@@ -15,6 +16,8 @@ struct DeviceCall {
     let sessionID: String?
     /// Whether a web token came along, of whatever session.
     let hasWebToken: Bool
+    /// The cloud as the browser that sends the request reaches it; nil for an address at which browsers have no passkeys.
+    let party: RelyingParty?
     /// What the request is about, for the log.
     let subject: RequestSubject
 
@@ -28,6 +31,7 @@ struct DeviceCall {
         self.user = user?.user
         sessionID = user?.sessionID
         hasWebToken = user != nil
+        party = request.baseURL.flatMap { RelyingParty(url: $0) }
         subject = request.subject
     }
 }

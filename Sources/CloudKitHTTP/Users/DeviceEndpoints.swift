@@ -27,6 +27,8 @@ final class DeviceEndpoints: Sendable {
     let data: AccountDataEndpoint
     let keychains: KeychainEndpoints
     let address: AddressEndpoint
+    let passkeys: PasskeyEndpoints
+    let providers: ProviderEndpoints
     let store: AccountStore
     private let changes: AccountChanges
 
@@ -35,9 +37,10 @@ final class DeviceEndpoints: Sendable {
     ///   - deletionGrace: The time between a person's wish and the deletion of their account.
     ///   - proofLimiter: The one count of wrong proofs.
     ///   - mail: Mails links; nil: the cloud sends no mail.
+    ///   - provider: Signs people in whom a provider vouches for; nil: the cloud has none.
     init(
         cloud: Cloud, authenticator: Authenticator, isSignUpOpen: Bool, rounds: Int, deletionGrace: Duration,
-        proofLimiter: ProofLimiter, mail: AddressMail?
+        proofLimiter: ProofLimiter, mail: AddressMail?, provider: ProviderSignIn?
     ) {
         store = cloud.accountStore
         changes = AccountChanges(
@@ -53,6 +56,10 @@ final class DeviceEndpoints: Sendable {
             mail: mail)
         address = AddressEndpoint(
             store: store, sessions: store.sessions, proofLimiter: proofLimiter, mail: mail)
+        passkeys = PasskeyEndpoints(
+            passkeys: store.passkeys(proofLimiter), store: store, providerLabel: provider?.label)
+        providers = ProviderEndpoints(
+            signIn: provider, store: store, proofLimiter: proofLimiter, isSignUpOpen: isSignUpOpen)
         keychains = KeychainEndpoints(keychains: chains, cloud: cloud, changes: changes)
     }
 

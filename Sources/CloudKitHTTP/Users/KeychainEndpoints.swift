@@ -9,10 +9,17 @@ import Foundation
 /// - `keychain/create {deviceID, deviceSecret, passwordWrap, recoveryWrap, recoveryProof, identity}` → `{generation}`; an
 ///   account that has one: `conflict`.
 /// - `keychain/rewrap {deviceID, deviceSecret, proof, generation, passwordWrap, recoveryWrap, recoveryProof}` → `{}`: the
-///   last three as needed.
+///   last three as needed; `wordsProof`, of the present recovery words, or `passkey` may take the place of `proof`.
 /// - `keychain/reset {…as create, proof, generation}` → `{generation}`: other keys instead of those of `generation`.
 /// - `keychain/recovery {email, recoveryProof}` → `{generation, recoveryWrap, identity}`.
 /// - `keychain/recover {email, recoveryProof, generation, newProof, salt, rounds, passwordWrap}` → `{}`.
+/// - `keychain/open {proof}` → `{generation, wrap, identity}`: the account secret, wrapped for what the person shows, for a browser on a page of
+///   the cloud that is signed in without keys.
+///
+/// `passwordWrap` is left out for an account without a password.
+///
+/// `keychain/create` and `keychain/rewrap` are also for a browser that is signed in on a page of the cloud, which sends its web token in
+/// place of `deviceID` and `deviceSecret`.
 struct KeychainEndpoints {
     var keychains: Keychains
     var cloud: Cloud
@@ -27,35 +34,47 @@ struct KeychainEndpoints {
     }
 
     func create(_ call: DeviceCall) async throws -> EndpointResponse {
-        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
+        let sender = try call.accountSender(in: changes.sessions.accounts)
         let offer = try SmallJSON.decode(OfferBody.self, from: call.body).offer
-        let generation = try await changes.after(device) { try await keychains.create(offer, by: device) }
+        let generation = try await changes.after(sender) { try await keychains.create(offer, by: sender) }
         return try .json(["generation": generation])
     }
 
     func rewrap(_ call: DeviceCall) async throws -> EndpointResponse {
-        let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
-        let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
+        let sender = try call.accountSender(in: changes.sessions.accounts)
+        let proof = try SmallJSON.decode(AccountProofBody.self, from: call.body)
         let body = try SmallJSON.decode(RewrapBody.self, from: call.body)
         try await keychains.rewrap(
             passwordWrap: body.passwordWrap.map { Array($0) }, recovery: try body.recovery,
-            generation: proof.generation ?? 0, proof: Array(proof.proof), by: device, address: call.address)
+            generation: proof.generation ?? 0, proof: try proof.accountProof(call), by: sender, address: call.address)
         return .emptyObject
     }
 
     func reset(_ call: DeviceCall) async throws -> EndpointResponse {
         let device = try SmallJSON.decode(DeviceBody.self, from: call.body).device
-        let proof = try SmallJSON.decode(ProofBody.self, from: call.body)
+        let proof = try SmallJSON.decode(AccountProofBody.self, from: call.body)
         let offer = try SmallJSON.decode(OfferBody.self, from: call.body).offer
         let generation = try await changes.after(device) {
             try await keychains.reset(
-                to: offer, replacing: proof.generation ?? 0, proof: Array(proof.proof), by: device,
+                to: offer, replacing: proof.generation ?? 0, proof: try proof.accountProof(call), by: device,
                 address: call.address)
         }
         // The reset is done; zones that are not marked now are marked later by the cloud's outbox, and no device uses
         // them before.
         try? await FinishKeyResets(cloud).run()
         return try .json(["generation": generation])
+    }
+
+    func open(_ call: DeviceCall) async throws -> EndpointResponse {
+        let sender = try call.accountSender(in: changes.sessions.accounts)
+        let proof = try SmallJSON.decode(AccountProofBody.self, from: call.body).accountProof(call)
+        let opening = try await changes.after(sender) {
+            try await keychains.open(by: sender, proof: proof, address: call.address)
+        }
+        return try .json(
+            OpeningAnswer(
+                generation: opening.keychain.generation, wrap: Data(opening.wrap),
+                identity: Data(opening.keychain.identity)))
     }
 
     func recovery(_ call: DeviceCall) async throws -> EndpointResponse {
@@ -85,14 +104,14 @@ struct KeychainEndpoints {
     }
 
     private struct OfferBody: Decodable {
-        var passwordWrap: Data
+        var passwordWrap: Data?
         var recoveryWrap: Data
         var recoveryProof: Data
         var identity: Data
 
         var offer: KeychainUpload {
             KeychainUpload(
-                passwordWrap: Array(passwordWrap),
+                passwordWrap: Array(passwordWrap ?? Data()),
                 recovery: RecoveryUpload(wrap: Array(recoveryWrap), proof: Array(recoveryProof)),
                 identity: Array(identity))
         }
@@ -118,6 +137,12 @@ struct KeychainEndpoints {
         var email: String
         var recoveryProof: Data
         var generation: Int?
+    }
+
+    private struct OpeningAnswer: Encodable {
+        var generation: Int
+        var wrap: Data
+        var identity: Data
     }
 
     private struct RecoveryAnswer: Encodable {

@@ -13,6 +13,9 @@ import Foundation
 ///   `keepsAccount` takes back the wish that the account is deleted; without it such an account is refused.
 ///   Lifetimes are `session`, `persistent`, `device`.
 /// - `create {deviceID, deviceSecret}` → the same for a device that is signed in and opens another container.
+/// - `create {passkey, deviceName, lifetime, wantsKeychain, keepsAccount}` → the same for a browser, with `keychain.passkeyWrap` if the passkey
+///   opens the account's keys; `passkey` is as in `PasskeyEndpoints`.
+/// - `create {ticket, deviceName, lifetime, wantsKeychain, keepsAccount}` → the same after `providers/finish`.
 /// - `delete {deviceID, deviceSecret}` → `{}`; without both, the session of the request's web token ends.
 ///
 /// Bytes travel as base 64, `expires` as milliseconds since 1970.
@@ -46,19 +49,20 @@ struct SessionEndpoints {
         let grant: DeviceSignIn.Grant
         if let deviceID = body.deviceID, let secret = body.deviceSecret {
             grant = try await signIn.resume(DeviceKey(id: deviceID, secret: Array(secret)), place: call.place)
+        } else if let passkey = body.passkey {
+            grant = try await signIn.create(try body.opening(call), passkey: try passkey.assertion(call))
+        } else if let ticket = body.ticket {
+            grant = try await signIn.create(try body.opening(call), ticket: ticket)
         } else if let email = body.email, let proof = body.proof {
-            let lifetime = body.lifetime.map { SessionLifetime(rawValue: $0) } ?? .session
-            guard let lifetime else {
-                throw RequestFailure(
-                    .badRequest, "unknown lifetime", remedy: "It is session, persistent or device.")
-            }
+            let lifetime = try body.sessionLifetime
             grant = try await signIn.create(
                 email: email, proof: Array(proof), deviceName: body.deviceName ?? "", lifetime: lifetime,
                 place: call.place, address: call.address, wantsKeychain: body.wantsKeychain ?? false,
                 keepsAccount: body.keepsAccount ?? false)
         } else {
             throw RequestFailure(
-                .badRequest, "nothing to sign in with", remedy: "Send email and proof, or deviceID and deviceSecret.")
+                .badRequest, "nothing to sign in with",
+                remedy: "Send email and proof, a passkey, a ticket, or deviceID and deviceSecret.")
         }
         call.subject.user = grant.user.recordName
         if call.place.container != Pages.accountContainer {
@@ -67,7 +71,8 @@ struct SessionEndpoints {
         return SessionBody(
             ckWebAuthToken: grant.webAuthToken, userRecordName: grant.user.recordName, deviceID: grant.deviceID,
             deviceSecret: grant.deviceSecret.map { Data($0) }, expires: grant.expires,
-            keychain: grant.keychain.map(KeychainBody.init),
+            email: body.passkey == nil && body.ticket == nil ? nil : grant.email,
+            keychain: grant.keychain.map { KeychainBody($0, passkeyWrap: grant.passkeyWrap) },
             withholdsKeychain: grant.withholdsKeychain ? true : nil)
     }
 
@@ -93,14 +98,34 @@ struct SessionEndpoints {
         var deviceSecret: Data?
         var wantsKeychain: Bool?
         var keepsAccount: Bool?
+        var passkey: AssertionBody?
+        var ticket: String?
+
+        func opening(_ call: DeviceCall) throws(RequestFailure) -> DeviceSignIn.Opening {
+            DeviceSignIn.Opening(
+                deviceName: deviceName ?? "", lifetime: try sessionLifetime, place: call.place, address: call.address,
+                wantsKeychain: wantsKeychain ?? false, keepsAccount: keepsAccount ?? false)
+        }
+
+        var sessionLifetime: SessionLifetime {
+            get throws(RequestFailure) {
+                guard let lifetime = SessionLifetime(rawValue: lifetime ?? SessionLifetime.session.rawValue) else {
+                    throw RequestFailure(
+                        .badRequest, "unknown lifetime", remedy: "It is session, persistent or device.")
+                }
+                return lifetime
+            }
+        }
     }
 
     private struct KeychainBody: Encodable {
         var generation: Int
         var passwordWrap: Data
         var identity: Data
+        var passkeyWrap: Data?
 
-        init(_ keychain: Keychain) {
+        init(_ keychain: Keychain, passkeyWrap: [UInt8]?) {
+            self.passkeyWrap = passkeyWrap.map { Data($0) }
             generation = keychain.generation
             passwordWrap = Data(keychain.passwordWrap)
             identity = Data(keychain.identity)
@@ -113,6 +138,7 @@ struct SessionEndpoints {
         var deviceID: String
         var deviceSecret: Data?
         var expires: Int64
+        var email: String?
         var keychain: KeychainBody?
         var withholdsKeychain: Bool?
     }

@@ -89,6 +89,13 @@ package struct FailureExplanation: Hashable, Sendable {
                 "B-ERR-14", "Keys have changed since the record was sealed.",
                 "Clients fetch the keys and seal again by themselves."
             )
+        case .changedSinceSave:
+            (
+                "B-THR-07", "A repeated save had taken effect before, and the record was changed since.",
+                "Clients take the record that the answer carries."
+            )
+        case .serverUnavailable:
+            ("B-THR-07", "The cloud's store was away.", "Clients repeat the request by themselves.")
         case .throttled, .tryAgainLater:
             ("B-THR-02", "The cloud asks for a pause.", "Repeat after the time in Retry-After.")
         case .tooManyParticipants: ("B-ERR-17", "The share has too many participants.", "Remove participants.")

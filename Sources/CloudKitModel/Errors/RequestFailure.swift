@@ -92,6 +92,10 @@ package struct RequestFailure: Error, Hashable, Sendable {
         case staleKeyEpoch
         /// A record's statement does not follow the one that the cloud holds: fetch the record and state it again.
         case staleRecordStatement
+        /// The cloud, or its store, is away for a while, as during a failover: the same request is answered later.
+        case serverUnavailable
+        /// The save took effect when the request was sent before, and others have changed the record since: the failure carries it.
+        case changedSinceSave
     }
 
     /// Holds a value by reference, so that a failure stays small.
@@ -124,7 +128,7 @@ extension RequestFailure.Code {
         case .badDatabase: (24, nil)
         case .badRequest, .methodNotAllowed: (12, nil)
         case .changeTokenExpired: (21, 2026)
-        case .conflict, .recordExists: (14, 2004)
+        case .conflict, .recordExists, .changedSinceSave: (14, 2004)
         case .indexMissing: (12, 2015)
         case .internalError: (15, 2000)
         case .itemLimitExceeded: (27, 1020)
@@ -139,7 +143,7 @@ extension RequestFailure.Code {
         case .quotaExceeded: (25, 2035)
         case .schemaMismatch: (12, 2006)
         // The client's own gate makes 7 (B-THR-03); a server that throttles is 6 (B-THR-02).
-        case .throttled, .tryAgainLater: (6, nil)
+        case .throttled, .tryAgainLater, .serverUnavailable: (6, nil)
         case .referenceViolation: (31, nil)
         case .zoneBusy, .staleKeyEpoch, .staleRecordStatement: (23, nil)
         case .zoneNotFound, .zoneKeysReset: (26, 2036)

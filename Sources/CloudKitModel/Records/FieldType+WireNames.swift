@@ -3,7 +3,19 @@ import JSONBytes
 extension FieldType: CustomStringConvertible {
     /// The name as it appears in error texts: `STRING`, `INT64_LIST`, `ENCRYPTED_STRING`.
     package var description: String {
-        (isEncrypted ? "ENCRYPTED_" : "") + String(describing: base.word) + (isList ? "_LIST" : "")
+        // The types of most sealed values, whose names are part of what is authenticated with each: nothing is allocated.
+        if isEncrypted, !isList {
+            switch base {
+            case .string: return "ENCRYPTED_STRING"
+            case .int64: return "ENCRYPTED_INT64"
+            case .double: return "ENCRYPTED_DOUBLE"
+            case .timestamp: return "ENCRYPTED_TIMESTAMP"
+            case .bytes: return "ENCRYPTED_BYTES"
+            case .location: return "ENCRYPTED_LOCATION"
+            case .reference, .asset, .unknown: break
+            }
+        }
+        return (isEncrypted ? "ENCRYPTED_" : "") + base.word.description + (isList ? "_LIST" : "")
     }
 
     /// The tag of a value in an answer (docs/web-services.md §4.2): `STRING`, `ASSETID_LIST`, `UNKNOWN_LIST`.

@@ -21,8 +21,8 @@ package struct Record: Hashable, Sendable {
     package var id: RecordID
     /// The record type.
     package var recordType: String
-    /// Sorted by name; a name occurs once.
-    package var fields: [Field]
+    /// The fields, packed where they come from the store as they are.
+    package private(set) var packableFields: PackableFields
     /// The change tag.
     package var changeTag: ChangeTag
     /// The creation.
@@ -49,7 +49,7 @@ package struct Record: Hashable, Sendable {
     ) {
         self.id = id
         self.recordType = recordType
-        self.fields = fields
+        packableFields = .values(fields)
         self.changeTag = changeTag
         self.created = created
         self.modified = modified
@@ -58,5 +58,28 @@ package struct Record: Hashable, Sendable {
         self.shortGUID = shortGUID
         self.protection = protection
         self.sharing = sharing
+    }
+}
+
+extension Record {
+    /// Sorted by name; a name occurs once.
+    package var fields: [Field] {
+        get { packableFields.values }
+        _modify {
+            var fields = packableFields.values
+            // So that a change need not copy them.
+            packableFields = .values([])
+            defer { packableFields = .values(fields) }
+            yield &fields
+        }
+    }
+
+    /// Returns the record with packed fields in place of its own.
+    ///
+    /// - Parameter packed: Fields that have been checked.
+    package func with(_ packed: PackedFields) -> Record {
+        var result = self
+        result.packableFields = .packed(packed)
+        return result
     }
 }

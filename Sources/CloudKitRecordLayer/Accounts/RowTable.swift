@@ -71,7 +71,8 @@ package struct RowTable<Key: RowKey, Row: RowValue>: Hashable, Sendable {
         left.lexicographicallyPrecedes(right) ? right : left
     }
 
-    private func stored(_ key: Key) -> Bytes { Array("\(name)/\(key.rowText)".utf8) }
+    /// Returns the whole key under which the row of a key is stored.
+    package func stored(_ key: Key) -> Bytes { Array("\(name)/\(key.rowText)".utf8) }
 }
 
 extension RowTable where Key == OwnedRowKey {

@@ -8,3 +8,5 @@ package typealias AssetFileID = FileID
 package typealias FilesError = FileStoreError
 /// A file as the store lists it.
 package typealias StoredFile = FileEntry
+/// The way to read files of the store from one end to the other.
+package typealias FileReading = SequentialReading

@@ -37,19 +37,29 @@ package struct FeedEntry: Hashable, Sendable {
         return value.bytes
     }
 
-    init(_ entry: Entry) throws {
+    init(_ entry: Entry, recordType: String? = nil) throws {
         var key = KeyReader(entry.key, in: .feed)
         try key.skip()
-        try self.init(version: key.readVersion(), value: entry.value)
+        try self.init(version: key.readVersion(), value: entry.value, recordType: recordType)
     }
 
-    init(version: UInt64, value bytes: Bytes) throws {
+    /// - Parameter recordType: The type that the record most likely has.
+    init(version: UInt64, value bytes: Bytes, recordType similar: String? = nil) throws {
         self.version = version
         var value = ValueReader(bytes, of: .feed)
         isTombstone = try value.byte() == 1
         size = Int(try value.number(UInt32.self))
         recordName = try value.text()
-        recordType = try value.text()
+        recordType = try value.text(similar)
+    }
+}
+
+extension FeedEntry {
+    fileprivate static func entries(_ found: [Entry]) throws -> [FeedEntry] {
+        var entries: [FeedEntry] = []
+        entries.reserveCapacity(found.count)
+        for entry in found { entries.append(try FeedEntry(entry, recordType: entries.last?.recordType)) }
+        return entries
     }
 }
 
@@ -61,14 +71,14 @@ extension Reading {
         var range = KeyRange(prefix: KeyBuilder(.feed, zone: zone).bytes)
         range.lower = FeedEntry.key(zone: zone, version: version + 1)
         if last != .max { range.upper = FeedEntry.key(zone: zone, version: last + 1) }
-        return try await scan(range, limit: limit, reverse: false).map(FeedEntry.init)
+        return try FeedEntry.entries(await scan(range, limit: limit, reverse: false))
     }
 
     /// Up to `limit` entries before a version, newest change first.
     package func feed(zone: UInt32, before version: UInt64, limit: Int) async throws -> [FeedEntry] {
         var range = KeyRange(prefix: KeyBuilder(.feed, zone: zone).bytes)
         range.upper = FeedEntry.key(zone: zone, version: version)
-        return try await scan(range, limit: limit, reverse: true).map(FeedEntry.init)
+        return try FeedEntry.entries(await scan(range, limit: limit, reverse: true))
     }
 }
 

@@ -155,6 +155,8 @@ extension RowCheck {
         case .feed: try await checkFeed(entry, view)
         case .backReference: try await checkBackReference(entry, view)
         case .index: try await checkIndex(entry, view)
+        case .rememberedRequest: _ = try RememberedRequest(decoding: entry.value)
+        case .rememberedRequestPeriod: _ = try RequestMemory.period(decoding: entry.value)
         case .zoneState: _ = try StoredZoneState(entry)
         case .asset: try checkAsset(entry)
         case .assetReference: try await checkAssetReference(entry, view)

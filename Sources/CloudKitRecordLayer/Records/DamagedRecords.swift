@@ -36,10 +36,14 @@ extension Reading {
         var records: [StoredRecord?] = []
         records.reserveCapacity(names.count)
         var byteCount = 0
+        var last: StoredRecord?
         for (name, value) in zip(names, values) {
             byteCount += value?.count ?? 0
             do {
-                records.append(try value.map { try StoredRecord(name: name, decoding: $0) })
+                let record = try value.map { try StoredRecord(name: name, decoding: $0, similar: last) }
+                // Most records of a page have one type and one author.
+                if let record, last?.recordType != record.recordType { last = record }
+                records.append(record)
             } catch is DamagedValue {
                 damaged.add(name)
                 records.append(nil)

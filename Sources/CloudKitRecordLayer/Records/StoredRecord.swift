@@ -26,18 +26,11 @@ package struct StoredRecord: Hashable, Sendable {
     package var share: String?
     /// The short GUID of the share's link; nil if there is none.
     package var shortGUID: String?
-    /// The keys of its sealed values; nil where it never had any.
+    /// The keys of its sealed values; nil where it never had any. A tombstone keeps the tag of the last statement alone, as its statement.
     package var protection: Protection?
     /// Bytes it takes in the store; 0 before it was there.
     package private(set) var storedBytes = 0
     private var packed: PackedFields
-}
-
-/// Fields one after the other, each as name, type, JSON.
-private struct PackedFields: Hashable, Sendable {
-    var bytes: Bytes
-    /// The offset of the number of fields.
-    var offset: Int
 }
 
 extension StoredRecord {
@@ -59,7 +52,7 @@ extension StoredRecord {
         self.share = share
         self.shortGUID = shortGUID
         self.protection = protection
-        packed = PackedFields(packing: fields)
+        packed = PackedFields(fields)
     }
 
     /// Creates the tombstone of a deleted record of a custom zone.
@@ -72,8 +65,9 @@ extension StoredRecord {
         parent = nil
         share = nil
         shortGUID = nil
-        protection = nil
-        packed = PackedFields(packing: [])
+        // A save that arrives a second time after the deletion is known by it.
+        protection = record.lastStatementTag.map { Protection(epoch: 0, statement: $0) }
+        packed = PackedFields([])
     }
 
     /// Returns the key of a record.
@@ -81,6 +75,12 @@ extension StoredRecord {
         var key = KeyBuilder(.record, zone: zone, capacity: 6 + name.utf8.count)
         key.append(name)
         return key.bytes
+    }
+
+    /// The tag of the newest statement of the record, or of the last one that a deleted record had; nil: there was none.
+    package var lastStatementTag: [UInt8]? {
+        guard let statement = protection?.statement, !statement.isEmpty else { return nil }
+        return Array(StatementForm.tag(of: statement))
     }
 
     /// The change tag.
@@ -92,14 +92,23 @@ extension StoredRecord {
     /// The fields, in the order of their names.
     ///
     /// - Parameter desired: The names wanted; nil: all (B-REC-08).
-    package func fields(_ desired: Set<String>? = nil) throws -> [Field] { try packed.fields(desired) }
+    package func fields(_ desired: Set<String>? = nil) throws -> [Field] { try checked(packed.fields(desired)) }
 
     /// The fields of one type, in the order of their names.
-    package func fields(ofType base: FieldType.Base) throws -> [Field] { try packed.fields(nil, ofType: base) }
+    package func fields(ofType base: FieldType.Base) throws -> [Field] {
+        try checked(packed.fields(ofType: base))
+    }
+
+    private func checked(_ fields: [Field]?) throws -> [Field] {
+        guard let fields else { throw DamagedValue(.record) }
+        return fields
+    }
 
     /// The record as answers carry it.
     package func record(in zoneID: ZoneID, desired: Set<String>? = nil) throws -> Record {
-        record(in: zoneID, fields: try fields(desired))
+        if let desired { return record(in: zoneID, fields: try fields(desired)) }
+        guard packed.isWhole else { throw DamagedValue(.record) }
+        return record(in: zoneID, fields: []).with(packed)
     }
 
     /// The record as answers carry it, with fields that are at hand.
@@ -114,49 +123,6 @@ extension StoredRecord {
 extension ChangeTag {
     /// Short and opaque: the version in base 36.
     package init(version: UInt64) { self.init(String(version, radix: 36)) }
-}
-
-extension PackedFields {
-    init(packing fields: [Field]) {
-        let size = fields.reduce(2) { $0 + 8 + $1.name.utf8.count + $1.json.count }
-        var value = ValueWriter(capacity: size)
-        value.add(UInt16(clamping: fields.count))
-        for field in fields {
-            value.add(field.name)
-            value.add(byte: field.type.base.rawValue)
-            value.add(byte: (field.type.isList ? 1 : 0) | (field.type.isEncrypted ? 2 : 0))
-            value.add(field.json)
-        }
-        self.init(bytes: value.bytes, offset: 0)
-    }
-
-    var contents: ArraySlice<UInt8> { bytes[offset...] }
-
-    func fields(_ desired: Set<String>?, ofType wanted: FieldType.Base? = nil) throws -> [Field] {
-        if let desired, desired.isEmpty { return [] }
-        var value = ValueReader(bytes, of: .record, from: offset)
-        let count = Int(try value.number(UInt16.self))
-        var fields: [Field] = []
-        fields.reserveCapacity(wanted == nil ? min(count, desired?.count ?? count) : 0)
-        for _ in 0..<count {
-            let name = try value.slice(Int(try value.number(UInt16.self)))
-            let base = FieldType.Base(rawValue: try value.byte())
-            let flags = try value.byte()
-            guard let base else { throw DamagedValue(.record) }
-            guard wanted == nil || wanted == base else {
-                try value.skip(Int(try value.number(UInt32.self)))
-                continue
-            }
-            let text = String(decoding: name, as: UTF8.self)
-            if let desired, !desired.contains(text) {
-                try value.skip(Int(try value.number(UInt32.self)))
-                continue
-            }
-            let type = FieldType(base, isList: flags & 1 != 0, isEncrypted: flags & 2 != 0)
-            fields.append(Field(name: text, type: type, json: try value.string()))
-        }
-        return fields
-    }
 }
 
 extension StoredRecord {
@@ -191,7 +157,9 @@ extension StoredRecord {
     }
 
     /// Reads the stored form.
-    package init(name: String, decoding bytes: Bytes) throws {
+    ///
+    /// - Parameter similar: A record that most likely has some of the same texts, such as the one before it in a feed.
+    package init(name: String, decoding bytes: Bytes, similar: StoredRecord? = nil) throws {
         var value = ValueReader(bytes, of: .record)
         let format = try value.byte()
         guard (1...Self.format).contains(format) else { throw DamagedValue(.record) }
@@ -201,11 +169,9 @@ extension StoredRecord {
         feedVersion = try value.number()
         let createdAt = try value.number(Int64.self)
         let modifiedAt = try value.number(Int64.self)
-        recordType = try value.text()
-        created = Stamp(
-            timestamp: createdAt, user: UserID(try value.text()), deviceID: try value.optionalText())
-        modified = Stamp(
-            timestamp: modifiedAt, user: UserID(try value.text()), deviceID: try value.optionalText())
+        recordType = try value.text(similar?.recordType)
+        created = try value.stamp(at: createdAt, similar?.created)
+        modified = try value.stamp(at: modifiedAt, similar?.modified)
         parent = try value.optionalText()
         share = try value.optionalText()
         shortGUID = try value.optionalText()
@@ -222,12 +188,25 @@ extension StoredRecord {
     }
 }
 
+extension ValueReader {
+    /// Reads the user and the device of a time.
+    fileprivate mutating func stamp(at timestamp: Int64, _ similar: Stamp?) throws -> Stamp {
+        let user = try text(similar?.user.recordName)
+        return Stamp(timestamp: timestamp, user: UserID(user), deviceID: try optionalText(similar?.deviceID))
+    }
+}
+
 extension Reading {
     /// The records under `names`, tombstones included, in the order asked for.
     package func records(zone: UInt32, names: [String]) async throws -> [StoredRecord?] {
         let values = try await get(names.map { StoredRecord.key(zone: zone, name: $0) })
+        var last: StoredRecord?
         return try zip(names, values).map { name, bytes in
-            try bytes.map { try StoredRecord(name: name, decoding: $0) }
+            guard let bytes else { return nil }
+            let record = try StoredRecord(name: name, decoding: bytes, similar: last)
+            // Most records of a page have one type and one author.
+            if last?.recordType != record.recordType { last = record }
+            return record
         }
     }
 

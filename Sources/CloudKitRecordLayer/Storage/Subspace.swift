@@ -10,6 +10,10 @@ package enum Subspace: UInt8, Hashable, Sendable, CaseIterable {
     case zone = 0x02
     /// version → `DatabaseFeedEntry`
     case databaseFeed = 0x03
+    /// half-hour, identifier → `RememberedRequest`
+    case rememberedRequest = 0x04
+    /// → the newest half-hour with served requests
+    case rememberedRequestPeriod = 0x05
     /// zone number, record name → `StoredRecord`
     case record = 0x10
     /// zone number, version → `FeedEntry`

@@ -83,16 +83,22 @@ package struct ValueReader: Sendable {
     }
 
     /// Reads a text.
-    package mutating func text() throws -> String {
-        guard let text = try optionalText() else { throw DamagedValue(subspace) }
+    ///
+    /// - Parameter similar: A text that is most likely the same: its string is used then.
+    package mutating func text(_ similar: String? = nil) throws -> String {
+        guard let text = try optionalText(similar) else { throw DamagedValue(subspace) }
         return text
     }
 
     /// Reads a text that may be nil.
-    package mutating func optionalText() throws -> String? {
+    ///
+    /// - Parameter similar: A text that is most likely the same: its string is used then.
+    package mutating func optionalText(_ similar: String? = nil) throws -> String? {
         let length = try number(UInt16.self)
         guard length != UInt16.max else { return nil }
-        return String(decoding: try slice(Int(length)), as: UTF8.self)
+        let text = try slice(Int(length))
+        if let similar, similar.utf8.count == text.count, similar.utf8.elementsEqual(text) { return similar }
+        return String(decoding: text, as: UTF8.self)
     }
 
     /// Reads a byte string.

@@ -180,7 +180,16 @@ extension ZoneHeader {
 extension Reading {
     /// Returns the header of the partition's database and that of one of its zones, read together.
     package func headers(zoneNamed name: String) async throws -> (database: DatabaseHeader, zone: ZoneHeader?) {
-        let values = try await get([DatabaseHeader.key, ZoneHeader.key(named: name)])
+        var memory = RequestMemory.none
+        return try await headers(zoneNamed: name, reading: &memory)
+    }
+
+    /// Returns the headers of the partition's database and of one of its zones, read together with what the partition remembers of the request.
+    package func headers(
+        zoneNamed name: String, reading memory: inout RequestMemory
+    ) async throws -> (database: DatabaseHeader, zone: ZoneHeader?) {
+        let values = try await get([DatabaseHeader.key, ZoneHeader.key(named: name)] + memory.keys)
+        try await memory.take(values[2...], self)
         let database = try values[0].map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
         if let bytes = values[1] { return (database, try ZoneHeader(name: name, decoding: bytes)) }
         return (database, name == ZoneID.defaultZoneName ? .implicitDefault : nil)

@@ -29,6 +29,8 @@ package struct Caller: Hashable, Sendable {
     package var isServerKey: Bool
     /// A flag for operators of the cloud: the public database only, where no grants of record types hold them.
     package var isOperator = false
+    /// The attempt of a native caller's request that changes a database; nil: a repetition cannot be told from another request.
+    package var attempt: RequestAttempt?
     /// The relation of the device's keys to the account's; private and shared databases require the present ones.
     package var keychain: KeychainStatus
 

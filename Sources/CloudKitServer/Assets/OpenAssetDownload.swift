@@ -40,6 +40,22 @@ package struct AssetFileReader: Sendable {
     /// The checksum of the file.
     package var fileChecksum: String { token.fileChecksum }
 
+    /// Returns the pieces of a part of the file, one after the other, read ahead of their use where the store is far away.
+    package func pieces(of range: Range<Int64>) -> AssetFilePieces {
+        AssetFilePieces(file: self, rest: range, reading: files.sequentialReading)
+    }
+
+    /// Returns all bytes of a piece.
+    fileprivate func whole(_ piece: Range<Int64>) async throws -> [UInt8] {
+        var bytes: [UInt8] = []
+        while bytes.count < piece.count {
+            let rest = try await read(at: piece.lowerBound + Int64(bytes.count), count: piece.count - bytes.count)
+            guard !rest.isEmpty else { throw RequestFailure.fileGone }
+            if bytes.isEmpty { bytes = rest } else { bytes += rest }
+        }
+        return bytes
+    }
+
     /// Returns the next bytes; fewer than `count` only at the end of the file.
     package func read(at offset: Int64, count: Int) async throws -> [UInt8] {
         do {
@@ -47,6 +63,42 @@ package struct AssetFileReader: Sendable {
         } catch let error as FilesError where error.code == .missing {
             throw RequestFailure.fileGone
         }
+    }
+}
+
+/// The pieces of a part of a file.
+package struct AssetFilePieces: Sendable {
+    private let file: AssetFileReader
+    /// The part that was not asked for yet.
+    private var rest: Range<Int64>
+    private let reading: FileReading
+    private var pending: [Task<[UInt8], any Error>] = []
+
+    fileprivate init(file: AssetFileReader, rest: Range<Int64>, reading: FileReading) {
+        self.file = file
+        self.rest = rest
+        self.reading = reading
+    }
+
+    /// Returns the next piece; nil at the end.
+    ///
+    /// - Throws: `assetNotAvailable` where the file ends early.
+    package mutating func next() async throws -> [UInt8]? {
+        if reading.piecesAhead == 0 { return rest.isEmpty ? nil : try await file.whole(takePiece()) }
+        while !rest.isEmpty, pending.count <= reading.piecesAhead {
+            let piece = takePiece()
+            pending.append(Task { [file] in try await file.whole(piece) })
+        }
+        return pending.isEmpty ? nil : try await pending.removeFirst().value
+    }
+
+    /// Ends reads that nobody waits for any more.
+    package func cancel() { for task in pending { task.cancel() } }
+
+    private mutating func takePiece() -> Range<Int64> {
+        let end = min(rest.lowerBound + Int64(reading.pieceBytes), rest.upperBound)
+        defer { rest = end..<rest.upperBound }
+        return rest.lowerBound..<end
     }
 }
 

@@ -251,9 +251,12 @@ extension StorageView {
             records.append(try record.record(in: zoneID, desired: desired))
         }
         try await attachShares(to: &records, zone: zone.number, in: place)
-        var next = records[...]
+        var next = 0
         return entries.map { entry in
-            if !entry.isTombstone { return .changed(next.removeFirst()) }
+            if !entry.isTombstone {
+                defer { next += 1 }
+                return .changed(records[next])
+            }
             return .deleted(
                 RecordTombstone(
                     recordName: entry.recordName, recordType: entry.recordType,

@@ -10,28 +10,31 @@ extension RequestFailure {
             self = .dataDamaged
             return
         }
-        let wait: Double?
+        let wait: (code: Code, seconds: Double)?
         switch error {
         case let error as StorageError: wait = Self.wait(error.code)
         case let error as FilesError: wait = Self.wait(error.code)
         default: wait = nil
         }
         guard let wait else { return nil }
-        self.init(.tryAgainLater, "the store cannot do this now", remedy: "Try again later.", retryAfter: wait)
+        self.init(wait.code, "the store cannot do this now", remedy: "Try again later.", retryAfter: wait.seconds)
     }
 
-    private static func wait(_ code: StorageError.Code) -> Double? {
+    private static func wait(_ code: StorageError.Code) -> (Code, Double)? {
         switch code {
-        case .busy, .closed: 1
-        case .unavailable, .diskFull, .readOnly: 30
+        case .busy, .closed: (.serverUnavailable, 1)
+        // The engine has waited itself before it gives up.
+        case .unavailable, .readOnly: (.serverUnavailable, 3)
+        case .diskFull: (.tryAgainLater, 30)
         case .corrupt, .damagedValue, .newerFormat, .olderFormat, .notAStore, .partitionNotNamed: nil
         }
     }
 
-    private static func wait(_ code: FilesError.Code) -> Double? {
+    private static func wait(_ code: FilesError.Code) -> (Code, Double)? {
         switch code {
-        case .wrongOffset: 1
-        case .diskFull, .unavailable: 30
+        case .wrongOffset: (.tryAgainLater, 1)
+        case .unavailable: (.serverUnavailable, 3)
+        case .diskFull: (.tryAgainLater, 30)
         case .missing, .damaged: nil
         }
     }

@@ -27,9 +27,9 @@ package struct ModifyRecords: Sendable {
         try await checkAccess(ofZone: zoneName, in: place)
         let request = try await cloud.userDirectory.resolving(request, in: address.container)
         let limits = try await cloud.limits(in: place)
-        let items = request.operations.map {
+        let items = request.operations.enumerated().map { position, operation in
             IncomingChange(
-                $0, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys,
+                operation, at: position, in: place, zoneName: zoneName, desiredKeys: request.desiredKeys,
                 serverEnvironment: cloud.serverEnvironment,
                 seal: cloud.assetSeal, limits: limits)
         }

@@ -39,7 +39,26 @@ struct ChangeBatch: Sendable {
         _ schema: Schema, hasPendingWork: Bool, pendingNotifications: NotificationBuffer,
         _ transaction: inout StorageWriter
     ) async throws -> Result {
-        var headers = try await transaction.headers(zoneNamed: zoneName)
+        var memory = RequestMemory(of: place.caller.attempt, by: place.caller.user, now: now)
+        let headers = try await transaction.headers(zoneNamed: zoneName, reading: &memory)
+        if memory.isOvertaken { throw RequestFailure.overtakenAttempt }
+        if memory.hasEffects {
+            return try await runRest(
+                remembering: memory, headers: headers, schema, hasPendingWork: hasPendingWork,
+                pendingNotifications: pendingNotifications, &transaction)
+        }
+        return try await run(
+            remembering: memory, headers: headers, schema, hasPendingWork: hasPendingWork,
+            pendingNotifications: pendingNotifications, &transaction)
+    }
+
+    /// Runs the batch, none of whose operations has taken effect before.
+    func run(
+        remembering remembered: RequestMemory, headers: (database: DatabaseHeader, zone: ZoneHeader?), _ schema: Schema,
+        hasPendingWork: Bool, pendingNotifications: NotificationBuffer, _ transaction: inout StorageWriter
+    ) async throws -> Result {
+        var memory = remembered
+        var headers = headers
         headers.database.begin(after: versionBeforeFirst)
         guard headers.database.schemaFloor <= schema.version else { return .schemaIsOld }
         let access = try await CallerAccess(headers.zone, in: place, transaction)
@@ -61,6 +80,7 @@ struct ChangeBatch: Sendable {
         try await refuseTooManyOwners(&plannedChanges, in: zone, transaction)
         let verdict = try await evaluate(&plannedChanges, in: zone, held: held, shares: &shares, transaction)
         if isAtomic, plannedChanges.contains(where: { $0.failure != nil }) {
+            memory.keep([:], &transaction)
             return .outcomes(
                 try await atomicOutcomes(plannedChanges).attachingShares(transaction, zone: zone.number, in: place))
         }
@@ -73,6 +93,7 @@ struct ChangeBatch: Sendable {
             batch: self, database: shares.database, zone: zone, schema: schema, shares: shares.isActive ? shares : nil,
             pendingNotifications: pendingNotifications)
         let outcomes = try await writer.write(plannedChanges, verdict: verdict, held: held, &transaction)
+        memory.keep(writer.versions, &transaction)
         return .outcomes(try await outcomes.attachingShares(transaction, zone: zone.number, in: place))
     }
 

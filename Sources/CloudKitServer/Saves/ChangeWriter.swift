@@ -19,6 +19,8 @@ struct ChangeWriter {
     private var touched: [String] = []
     private var touchedNames: Set<String> = []
     private var isChanged = false
+    /// The version of what each operation that took effect saved, by its position in the request.
+    private(set) var versions: [Int: UInt64] = [:]
     private var indexes: [String: RecordIndexes] = [:]
     private var assets = AssetReferenceWriter()
     /// The index entries that the batch may still change: its own, removed and added ones, and those of records that follow a deletion.
@@ -72,10 +74,13 @@ struct ChangeWriter {
     private mutating func write(
         _ draft: PlannedChange, of item: IncomingChange, _ transaction: inout StorageWriter
     ) throws -> RecordOutcome {
+        let version = database.version + 1
         switch draft {
         case .save(let save):
+            versions[item.position] = version
             return .record(try write(save, of: item, &transaction))
         case .delete(let deletion):
+            versions[item.position] = version
             try write(deletion, &transaction)
             return .deleted(RecordTombstone(recordName: item.name))
         case .alreadyGone:

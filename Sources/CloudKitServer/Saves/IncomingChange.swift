@@ -4,6 +4,8 @@ import CloudKitRecordLayer
 
 /// One operation of a request, made ready before anything is read: names given, fields sorted, references taken out.
 struct IncomingChange: Sendable {
+    /// The position in the request.
+    let position: Int
     let name: String
     let kind: RecordOperation.Kind
     let recordType: String?
@@ -28,10 +30,11 @@ struct IncomingChange: Sendable {
 
     /// - Parameter desiredKeys: Those of the request, for operations that say nothing of it themselves.
     init(
-        _ operation: RecordOperation, in place: DatabaseContext, zoneName: String, desiredKeys: [String]?,
-        serverEnvironment: ServerEnvironment, seal: AssetSeal, limits: Limits
+        _ operation: RecordOperation, at position: Int, in place: DatabaseContext, zoneName: String,
+        desiredKeys: [String]?, serverEnvironment: ServerEnvironment, seal: AssetSeal, limits: Limits
     ) {
         let change = operation.change
+        self.position = position
         name = change.recordName ?? RecordName.random(serverEnvironment)
         let isShare = change.recordType == Validity.shareRecordType || change.share != nil
         kind = isShare ? operation.kind.checkingTag(change.changeTag) : operation.kind

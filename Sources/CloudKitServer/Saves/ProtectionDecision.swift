@@ -21,14 +21,15 @@ package enum ProtectionDecision: Hashable, Sendable {
     ///   - checksTag: Whether the save is of the version that the cloud holds.
     ///   - changesStated: Whether the save changes anything that a statement is about.
     ///   - created: The record's creation in milliseconds since 1970; nil: the save creates it.
+    ///   - deletedTag: The tag of the statement that a record of this name had when it was deleted; nil: there is none.
     package init(
         set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32, checksTag: Bool,
-        changesStated: Bool, created: Int64?
+        changesStated: Bool, created: Int64?, deletedTag: [UInt8]? = nil
     ) {
         do throws(RequestFailure) {
             let protection = try Self.evaluate(
                 set, merged: merged, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag)
-            try Self.checkStatement(sent, held: held, isDue: changesStated, created: created)
+            try Self.checkStatement(sent, held: held, isDue: changesStated, created: created, deletedTag: deletedTag)
             self = .store(protection)
         } catch {
             self = .refuse(error)
@@ -67,8 +68,9 @@ package enum ProtectionDecision: Hashable, Sendable {
     /// - Parameters:
     ///   - isDue: Whether the save changes something that statements are about.
     ///   - created: The record's creation; nil: the save creates it.
+    ///   - deletedTag: The tag of the statement of a deleted record of this name; nil: there is none.
     private static func checkStatement(
-        _ sent: Protection?, held: Protection?, isDue: Bool, created: Int64?
+        _ sent: Protection?, held: Protection?, isDue: Bool, created: Int64?, deletedTag: [UInt8]?
     ) throws(RequestFailure) {
         let (old, new) = (held?.statement ?? [], sent?.statement ?? [])
         guard !new.isEmpty else {
@@ -83,6 +85,8 @@ package enum ProtectionDecision: Hashable, Sendable {
         guard StatementForm.previousTag(of: new) == present else { throw .staleRecordStatement }
         // A record that was deleted, and perhaps created again, is not the one that the device knew.
         if let stated = StatementForm.created(of: new), stated != created { throw .staleRecordStatement }
+        // A save that arrives twice, with a deletion in between: the deleted version would be there again, which devices take for a lie.
+        if let deletedTag, StatementForm.tag(of: new) == deletedTag[...] { throw .staleRecordStatement }
     }
 
     /// Returns whether this save brings every sealed value and every key of a file that the record will have.

@@ -14,13 +14,14 @@ struct ChangeShares: Sendable {
     /// access.
     ///
     /// - Parameters:
+    ///   - position: The position of the change in its request, which is not made again by a repetition; nil: it may be made twice.
     ///   - others: Further partitions that `change` writes to.
     ///   - decide: Reads and decides; returns the shares that will change and their change. Nothing is written before
     ///     it returns.
     /// - Throws: The zone's failures for the caller, and those that `decide` throws.
     @discardableResult
     func run(
-        inZone name: String, of place: DatabaseContext, with others: [StoragePartition] = [],
+        inZone name: String, of place: DatabaseContext, at position: Int? = nil, with others: [StoragePartition] = [],
         _ decide: @Sendable (StorageWriter, CallerAccess) async throws -> ([StoredShare], ShareMutation)
     ) async throws -> [StoredShare] {
         let batch = ChangeBatch(
@@ -33,7 +34,12 @@ struct ChangeShares: Sendable {
             let schema = try await cloud.schemas.current(place.schemaPartition)
             let changed = try await cloud.writeNotifying(partitions) {
                 transaction, pendingNotifications -> [StoredShare]? in
-                let headers = try await transaction.headers(zoneNamed: name)
+                let attempt = position == nil ? nil : place.caller.attempt
+                var memory = RequestMemory(of: attempt, by: place.caller.user, now: batch.now)
+                let headers = try await transaction.headers(zoneNamed: name, reading: &memory)
+                if memory.isOvertaken { throw RequestFailure.overtakenAttempt }
+                // The change was made when the request was sent before (B-THR-07).
+                if let position, memory.version(at: position) != nil { return [] }
                 guard headers.database.schemaFloor <= schema.version else { return nil }
                 let access = try await CallerAccess(headers.zone, in: place, transaction)
                 let (shares, change) = try await decide(transaction, access)
@@ -45,6 +51,7 @@ struct ChangeShares: Sendable {
                     pendingNotifications: pendingNotifications)
                 try await change(&writer, &transaction)
                 try await writer.finish(&transaction)
+                if let position { memory.keep([position: headers.database.version], &transaction) }
                 return shares
             }
             if let changed { return changed }

@@ -21,7 +21,7 @@ package struct StoreShareKeys: Sendable {
             request.zoneID, address: address, caller: caller, to: .writeRecords)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         let now = cloud.serverEnvironment.now()
-        try await ChangeShares(cloud).run(inZone: zoneName, of: place) { view, access in
+        try await ChangeShares(cloud).run(inZone: zoneName, of: place, at: 0) { view, access in
             guard let share = try await view.share(zone: access.zone.number, name: request.recordName) else {
                 throw RequestFailure.recordNotFound
             }

@@ -23,7 +23,9 @@ package struct ModifySubscriptions: Sendable {
         try await cloud.registry.enter(place.partition)
         let schema = try await cloud.schemas.current(place.schemaPartition)
         let operations = operations.map { $0.naming { cloud.serverEnvironment.randomUUID() } }
-        let writer = SubscriptionWriter(user: user, place: place, schema: schema, max: cloud.limits.subscriptionsMax)
+        let writer = SubscriptionWriter(
+            user: user, place: place, schema: schema, max: cloud.limits.subscriptionsMax,
+            now: cloud.serverEnvironment.now())
         return try await cloud.store.write(place.partition) { transaction in
             try await writer.apply(operations, &transaction)
         }
@@ -52,21 +54,33 @@ private struct SubscriptionWriter: Sendable {
     let place: DatabaseContext
     let schema: Schema
     let max: Int
+    /// Milliseconds since 1970.
+    let now: Int64
 
     func apply(
         _ operations: [SubscriptionOperation], _ transaction: inout StorageWriter
     ) async throws -> [SubscriptionOutcome] {
+        var memory = RequestMemory(of: place.caller.attempt, by: user, now: now)
+        try await memory.read(transaction)
+        if memory.isOvertaken { throw RequestFailure.overtakenAttempt }
+        var versions: [Int: UInt64] = [:]
         var held = try await held(transaction)
         let zones = try await zones(of: operations, transaction)
         let before = held.count
         var outcomes: [SubscriptionOutcome] = []
-        for operation in operations {
+        for (position, operation) in operations.enumerated() {
+            if memory.version(at: position) != nil {
+                outcomes.append(repeated(operation, held: held[operation.subscriptionID]))
+                continue
+            }
             do throws(RequestFailure) {
                 outcomes.append(try apply(try accepted(operation, zones), held: &held, &transaction))
+                versions[position] = 0
             } catch {
                 outcomes.append(.failed(id: operation.subscriptionID, error))
             }
         }
+        memory.keep(versions, &transaction)
         // Those of the shared database are met by changes in other partitions.
         if place.scope != .shared, held.count != before {
             var header = try await transaction.databaseHeader()
@@ -75,6 +89,12 @@ private struct SubscriptionWriter: Sendable {
             transaction.set(header)
         }
         return outcomes
+    }
+
+    /// Returns the outcome of an operation that took effect when its request was sent before (B-THR-07).
+    private func repeated(_ operation: SubscriptionOperation, held: Subscription?) -> SubscriptionOutcome {
+        guard operation.subscription != nil else { return .deleted(id: operation.subscriptionID) }
+        return held.map { .subscription($0) } ?? .failed(id: operation.subscriptionID, .subscriptionNotFound)
     }
 
     private func held(_ view: StorageWriter) async throws -> [String: Subscription] {

@@ -43,7 +43,7 @@ package struct CreateUserRecords: Sendable {
     private func userBatch(_ user: UserID, in place: DatabaseContext) -> ChangeBatch {
         let change = RecordChange(recordName: user.recordName, recordType: RecordTypeDefinition.usersName)
         let item = IncomingChange(
-            RecordOperation(.create, change), in: place, zoneName: ZoneID.defaultZoneName, desiredKeys: nil,
+            RecordOperation(.create, change), at: 0, in: place, zoneName: ZoneID.defaultZoneName, desiredKeys: nil,
             serverEnvironment: cloud.serverEnvironment, seal: cloud.assetSeal, limits: cloud.limits)
         let now = cloud.serverEnvironment.now()
         return ChangeBatch(

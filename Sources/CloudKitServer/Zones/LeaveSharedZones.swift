@@ -12,10 +12,10 @@ struct LeaveSharedZones: Sendable {
         let ids = operations.compactMap { if case .delete(let id) = $0 { id } else { nil } }
         guard ids.count == operations.count else { throw RequestFailure.onlySharedZones }
         var outcomes: [ZoneOutcome] = []
-        for id in ids {
+        for (position, id) in ids.enumerated() {
             do {
                 let place = try place.reaching(id)
-                try await leaveZone(id.zoneName, in: place)
+                try await leaveZone(id.zoneName, in: place, at: position)
                 outcomes.append(.deleted(place.zoneID(id.zoneName)))
             } catch let failure as RequestFailure {
                 outcomes.append(.failed(id, failure))
@@ -24,9 +24,9 @@ struct LeaveSharedZones: Sendable {
         return outcomes
     }
 
-    private func leaveZone(_ name: String, in place: DatabaseContext) async throws {
+    private func leaveZone(_ name: String, in place: DatabaseContext, at position: Int) async throws {
         guard let user = place.member else { throw RequestFailure.onlySharedZones }
-        _ = try await ChangeShares(cloud).run(inZone: name, of: place) { view, access in
+        _ = try await ChangeShares(cloud).run(inZone: name, of: place, at: position) { view, access in
             let names = access.member?.slots.map(\.shareName) ?? []
             let shares = try await view.shares(zone: access.zone.number, names: names).compactMap { $0 }
             return (

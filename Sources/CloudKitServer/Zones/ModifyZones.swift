@@ -26,14 +26,25 @@ package struct ModifyZones: Sendable {
             try await cloud.registry.renewWorkPromise(in: place.partition, now: now)
         }
         return try await cloud.writeNotifying([place.partition]) { transaction, buffer in
+            var memory = RequestMemory(of: caller.attempt, by: caller.user, now: now)
+            try await memory.read(transaction)
+            if memory.isOvertaken { throw RequestFailure.overtakenAttempt }
             var header = try await transaction.databaseHeader()
             header.begin(after: cloud.storeHistory.versionBeforeFirst(now: now))
             var writer = ZoneWriter(header: header, now: now)
             var outcomes: [ZoneOutcome] = []
-            for operation in operations {
-                let outcome = try await writer.apply(operation, in: place, limits: cloud.limits, &transaction)
+            var versions: [Int: UInt64] = [:]
+            for (position, operation) in operations.enumerated() {
+                let outcome: ZoneWriter.Outcome
+                if memory.version(at: position) != nil {
+                    outcome = try await writer.repeated(operation, in: place, transaction)
+                } else {
+                    outcome = try await writer.apply(operation, in: place, limits: cloud.limits, &transaction)
+                    if !outcome.isFailure { versions[position] = writer.header.version }
+                }
                 outcomes.append(outcome.sealed(by: cloud.tokens, in: place))
             }
+            memory.keep(versions, &transaction)
             let pendingNotifications = NotificationWriter(
                 place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
             try await writer.writeNotifications(pendingNotifications, &transaction)

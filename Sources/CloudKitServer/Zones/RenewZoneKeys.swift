@@ -83,6 +83,7 @@ struct RenewZoneKeys: Sendable {
                     zone: zone.number, after: last, limit: Self.recordsRenewedAtOnce)
                 var freed: UInt64 = 0
                 for var record in records {
+                    if record.isTombstone { continue }
                     guard let protection = record.protection, protection.epoch < epoch else { continue }
                     // Sealed by a device since the reset.
                     let fields = try record.fields()

@@ -23,6 +23,8 @@ struct ZoneWriter {
         case deleted(ZoneID)
         case failed(ZoneID, RequestFailure)
 
+        var isFailure: Bool { if case .failed = self { true } else { false } }
+
         func sealed(by tokens: SyncTokenSeal, in place: DatabaseContext) -> ZoneOutcome {
             switch self {
             case .zone(let zone): .zone(zone.zone(in: place, tokens))
@@ -66,6 +68,19 @@ struct ZoneWriter {
         case .refuse(let failure):
             return .failed(operation.zoneID, failure)
         }
+    }
+
+    /// Returns the outcome of an operation that took effect when its request was sent before (B-THR-07).
+    ///
+    /// A zone that others have deleted since is not made again, and one that they have made is not deleted.
+    func repeated(
+        _ operation: ZoneOperation, in place: DatabaseContext, _ view: StorageWriter
+    ) async throws -> Outcome {
+        if operation.isDeletion { return .deleted(place.zoneID(operation.zoneID.zoneName)) }
+        guard let zone = try await view.zone(named: operation.zoneID.zoneName), zone.state == .live else {
+            return .failed(operation.zoneID, .zoneNotFound)
+        }
+        return .zone(zone)
     }
 
     private func decision(

@@ -23,7 +23,10 @@ struct RecordPrinter {
 
     /// About how many bytes a record takes, rather too many: so that a body is written without growing.
     static func capacity(for record: Record) -> Int {
-        record.fields.reduce(768) { $0 + $1.name.utf8.count + $1.json.count + 48 }
+        switch record.packableFields {
+        case .values(let fields): fields.reduce(768) { $0 + $1.name.utf8.count + $1.json.count + 48 }
+        case .packed(let fields): 768 + fields.contents.count + 48 * fields.count
+        }
     }
 
     mutating func write(_ record: Record, to writer: inout JSONWriter) {
@@ -34,9 +37,16 @@ struct RecordPrinter {
         writer.string(record.recordType)
         writer.key("fields")
         writer.beginObject()
-        for field in record.fields {
-            if let desiredKeys, !desiredKeys.contains(field.name) { continue }
-            write(field, to: &writer)
+        if desiredKeys == nil, case .packed(let fields) = record.packableFields {
+            fields.visit { field in
+                write(field, to: &writer)
+                return true
+            }
+        } else {
+            for field in record.fields {
+                if let desiredKeys, !desiredKeys.contains(field.name) { continue }
+                write(field, to: &writer)
+            }
         }
         writer.endObject()
         writer.splice(#","pluginFields":{}"#)
@@ -77,11 +87,24 @@ struct RecordPrinter {
         } else {
             writer.splice(field.json)
         }
-        if field.type.isEncrypted, !style.isNative {
+        writeEnd(of: field.type, to: &writer)
+    }
+
+    /// Prints a field as it is in the store, if it leaves as it is.
+    private func write(_ field: PackedFields.Element, to writer: inout JSONWriter) {
+        if field.type.base == .asset || style.numbersAsStrings { return write(field.field, to: &writer) }
+        writer.key(utf8: field.name)
+        writer.splice(#"{"value":"#)
+        writer.splice(field.json)
+        writeEnd(of: field.type, to: &writer)
+    }
+
+    private func writeEnd(of type: FieldType, to writer: inout JSONWriter) {
+        if type.isEncrypted, !style.isNative {
             // Clients without keys hold bytes, whatever type is sealed in them (B-ENC-06).
             writer.splice(#","type":"ENCRYPTED_BYTES","isEncrypted":true"#)
         } else {
-            writer.writeTag(field.type)
+            writer.writeTag(type)
         }
         writer.splice("}")
     }

@@ -31,12 +31,13 @@ package enum WireErrorCode: String, Hashable, Sendable, CaseIterable {
             .sizeLimitExceeded, .methodNotAllowed, .schemaMismatch, .serverRejected, .alreadyShared,
             .tooManyParticipants:
             self = .badRequest
-        case .conflict, .recordExists, .staleShareKeyEpoch: self = .conflict
+        case .conflict, .recordExists, .staleShareKeyEpoch, .changedSinceSave: self = .conflict
         case .internalError: self = .internalError
         case .itemNotFound, .endpointNotFound, .typeNotFound, .assetNotAvailable: self = .notFound
         case .quotaExceeded: self = .quotaExceeded
         case .throttled: self = .throttled
-        case .tryAgainLater, .zoneBusy, .staleKeyEpoch, .staleRecordStatement: self = .tryAgainLater
+        case .tryAgainLater, .serverUnavailable, .zoneBusy, .staleKeyEpoch, .staleRecordStatement:
+            self = .tryAgainLater
         case .referenceViolation: self = .validatingReferenceError
         case .zoneNotFound, .zonePurged, .zoneKeysReset: self = .zoneNotFound
         }
@@ -119,7 +120,9 @@ extension RequestFailure.Code {
         case 403: self = .accessDenied
         case 404: self = .endpointNotFound
         case 405: self = .methodNotAllowed
-        case 408, 502, 503, 504: self = .tryAgainLater
+        case 408: self = .tryAgainLater
+        // A proxy that finds no server, or loses it.
+        case 502, 503, 504: self = .serverUnavailable
         default: self = known?.likelyCode ?? .internalError
         }
     }

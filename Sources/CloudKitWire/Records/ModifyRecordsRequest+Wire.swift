@@ -58,7 +58,7 @@ extension ModifyRecordsRequest {
 
     /// Prints the body.
     package func wire() -> [UInt8] {
-        var writer = JSONWriter(capacity: 1024)
+        var writer = JSONWriter(capacity: operations.reduce(1024) { $0 + $1.capacity })
         writer.beginObject()
         writer.key("operations")
         writer.beginArray()
@@ -117,6 +117,14 @@ extension RecordOperation {
         case .update, .replace, .delete, .forceDelete: if change.recordName == nil { throw .missing("recordName") }
         case .forceUpdate, .forceReplace: break
         }
+    }
+
+    /// About the bytes of its JSON.
+    fileprivate var capacity: Int {
+        let fields = change.fields.reduce(0) { sum, field in
+            if case .set(let field) = field { sum + field.name.utf8.count + field.json.count + 48 } else { sum + 64 }
+        }
+        return 256 + fields + (change.protection?.byteCount ?? 0) * 4 / 3
     }
 
     fileprivate func write(to writer: inout JSONWriter) {

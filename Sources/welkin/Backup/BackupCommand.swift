@@ -99,7 +99,7 @@ struct TakeBackupCommand: AsyncParsableCommand {
         try folder.requireStoreInFolder(for: "welkin backup")
         let backup = try options.begin(recipient: recipient, data: self.folder.data)
         backup.putsEverything = all
-        let (manifest, pruned) = try await DataFolder.with(folder) { folder in
+        let (manifest, pruned) = try await DataFolder.with(folder, rows: .any) { folder in
             let moments = CloudMoments(folder: folder.path)
             let manifest = try moments.take(into: backup)
             return (manifest, try keep.map { try PruneMoments(backup).run(keeping: $0) })

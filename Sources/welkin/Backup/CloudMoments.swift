@@ -97,7 +97,11 @@ struct CloudMoments {
     }
 
     private func continueFromEarlierState(restoredTo: Int64) async throws {
-        try await DataFolder.with(path: folder) { try await $0.continueFromEarlierState(restoredTo: restoredTo) }
+        try await DataFolder.with(path: folder, rows: .any) { folder in
+            // The moment stays as it is: it is the backup of what the upgrade changes.
+            try await folder.upgradeRows()
+            try await folder.continueFromEarlierState(restoredTo: restoredTo)
+        }
     }
 
     /// The files beside the store and the assets: the secret, keys, settings.

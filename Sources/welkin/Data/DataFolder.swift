@@ -146,19 +146,28 @@ struct DataFolder {
     /// - Parameters:
     ///   - serves: Whether the cloud is about to be served; a missing one is created, in a folder whose parent exists.
     ///   - adoptsCopy: Whether a copy of an earlier state is served, with a new epoch.
+    ///   - rows: The formats of rows that are accepted.
     static func with<Value>(
-        _ options: DataOptions, serves: Bool = false, adoptsCopy: Bool = false,
+        _ options: DataOptions, serves: Bool = false, adoptsCopy: Bool = false, rows: AcceptedRows = .newest,
         _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
         try await with(
             path: options.data, store: try options.location(), files: options.files, serves: serves,
-            adoptsCopy: adoptsCopy, body)
+            adoptsCopy: adoptsCopy, rows: rows, body)
+    }
+
+    /// The formats of rows that a command works on.
+    enum AcceptedRows {
+        /// That of this version alone.
+        case newest
+        /// All: for commands that do not read rows, or upgrade them.
+        case any
     }
 
     /// Opens the folder at `path` with its store.
     static func with<Value>(
         path: String, store: StoreLocation = .folder, files: FilesOptions? = nil, serves: Bool = false,
-        adoptsCopy: Bool = false, _ body: (DataFolder) async throws -> Value
+        adoptsCopy: Bool = false, rows: AcceptedRows = .newest, _ body: (DataFolder) async throws -> Value
     ) async throws -> Value {
         let path = URL(fileURLWithPath: path).path
         var folder =
@@ -171,6 +180,7 @@ struct DataFolder {
                 try await DataFolder(path, in: configuration, serves: serves, files: files ?? FilesOptions())
             }
         do {
+            if rows == .newest { try await folder.requireNewestRows(serves: serves) }
             if folder.renewal != nil { try await folder.continueFromEarlierState(restoredTo: 0) }
             folder.restoredTo = try await folder.cloud.readRestoredTo()
             let value = try await CommandFailure.explaining { try await body(folder) }
@@ -180,6 +190,19 @@ struct DataFolder {
             await folder.store.close()
             throw error
         }
+    }
+
+    private func requireNewestRows(serves: Bool) async throws {
+        do {
+            try await StoreUpgrade(cloud).requireNewest(notesNew: serves)
+        } catch let error as StoreError {
+            throw CommandFailure("the cloud in \(path) cannot be used: \(error)")
+        }
+    }
+
+    /// Makes the rows of an earlier version into those of this one.
+    func upgradeRows() async throws {
+        _ = try await StoreUpgrade(cloud).rows(partitions: try await store.partitionNames()).run()
     }
 
     static let now: @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970 * 1000) }

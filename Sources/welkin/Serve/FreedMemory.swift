@@ -15,4 +15,11 @@ enum FreedMemory {
             _ = mallopt(M_MMAP_THRESHOLD, 4 << 20)
         #endif
     }
+
+    /// Returns all freed memory to the system.
+    static func release() {
+        #if canImport(CMalloc)
+            _ = malloc_trim(0)
+        #endif
+    }
 }

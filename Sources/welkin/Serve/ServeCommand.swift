@@ -77,6 +77,8 @@ struct ServeCommand: AsyncParsableCommand {
 
     @OptionGroup(title: "Mail") var mail: MailOptions
 
+    @OptionGroup(title: "Provider of identities") var provider: ProviderOptions
+
     @OptionGroup(title: "Backups") var backups: ScheduledBackupOptions
 
     @OptionGroup(title: "Limits") var limits: LimitOptions
@@ -109,6 +111,10 @@ struct ServeCommand: AsyncParsableCommand {
         try logs.validate()
         try alerts.validate()
         try mail.validate()
+        try provider.validate()
+        guard provider.issuer == nil || (publicURL != nil && !strictWebServices) else {
+            throw ValidationError("--oidc-issuer needs --public-url, and is not for --strict-web-services.")
+        }
         try backups.validate()
         guard (0...300).contains(drain) else { throw ValidationError("--drain is 0 to 300 seconds.") }
         guard (0...36_500).contains(keepDeletions) else {
@@ -141,7 +147,7 @@ struct ServeCommand: AsyncParsableCommand {
             defer { withExtendedLifetime(folder.claim) {} }
             try await folder.noteServed()
             // Checks the content, because an earlier start may have created the store and failed before it announced it.
-            let isNew = try await folder.store.isEmpty()
+            let isNew = try await folder.accountStore.isEmpty()
             var configuration = CloudConfiguration(
                 host: host, port: port, publicURL: publicURL.map(Self.withoutSlash), usesTLS: tls != nil,
                 isBehindProxy: behindProxy, isStrictWebServices: strictWebServices, operatorHosts: operatorHosts,
@@ -150,6 +156,7 @@ struct ServeCommand: AsyncParsableCommand {
                 accountDeletionGrace: .seconds(accountDeletionDays * 86_400))
             memory.apply(to: &configuration)
             let mailServer = try mail.mailServer()
+            let identityProvider = try provider.provider(now: DataFolder.now)
             let cloud = folder.cloud(limits: limits.limits, requiresProvedAddresses: provesAddresses)
             let log = logs.days > 0 ? folder.openLog(logger) : nil
             let logBuffer = LogBuffer()
@@ -160,6 +167,7 @@ struct ServeCommand: AsyncParsableCommand {
                 pushServices: try webPush.services(in: folder, publicURL: configuration.publicURL),
                 log: logBuffer, storage: storage,
                 mail: mailServer.map { SMTPDelivery(client: MailClient($0), now: DataFolder.now) },
+                provider: identityProvider,
                 sites: [
                     Console(logs: log.map { ConsoleLogs(store: $0, alerts: AlertFile(folder: folder.path)) })
                 ])
@@ -175,6 +183,7 @@ struct ServeCommand: AsyncParsableCommand {
                     .init(service: StartSample(cloud: cloud, store: folder.store, logger: logger)),
                     .init(service: ServedMarks(store: folder.store, folder: folder.path, logger: logger)),
                     .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
+                    .init(service: IdleMemory(store: folder.store)),
                     .init(service: OutboxWorker(cloud: cloud, logger: logger)),
                     .init(
                         service: AccountDeletionWorker(
@@ -266,6 +275,7 @@ struct ServeCommand: AsyncParsableCommand {
                     ? "mail: addresses are proved by mailed links; people share by proved addresses alone"
                     : "mail: for alerts and invitations alone; links that prove addresses need --public-url")
         }
+        if let issuer = provider.issuer { Output.result("people sign in at \(issuer), too") }
         Output.result(webPush.mode.announcement)
         guard developmentDefaults else {
             return Output.result(

@@ -121,7 +121,16 @@ struct StorageProbe {
         var disk = statvfs()
         let freeBytes =
             statvfs(folder, &disk) == 0 ? Int64(clamping: UInt64(disk.f_bavail) * UInt64(disk.f_frsize)) : 0
-        return StorageStatus(storeBytes: storeBytes, freeBytes: freeBytes, isWritable: canWrite())
+        return StorageStatus(
+            storeBytes: storeBytes, freeBytes: freeBytes, isWritable: canWrite(), memoryBytes: Self.memoryBytes())
+    }
+
+    /// Returns the bytes of memory that this process has; nil where the system does not say.
+    private static func memoryBytes() -> Int64? {
+        guard let text = try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8) else { return nil }
+        // The second number is that of pages in memory.
+        let numbers = text.split(separator: " ")
+        return numbers.count > 1 ? Int64(numbers[1]).map { $0 * Int64(sysconf(Int32(_SC_PAGESIZE))) } : nil
     }
 
     private func canWrite() -> Bool {

@@ -101,4 +101,32 @@ import Testing
         people.clock.advance(-86_400_000)
         #expect(try await quotas.quota(of: user, in: people.container) == .cloud)
     }
+
+    @Test func `B-LIM-16 an account's quota in a container comes before its own, and that before the container's`()
+        async throws
+    {
+        let account = try await people.addAda()
+        let elsewhere = ContainerID("iCloud.com.example.elsewhere")
+        let quotas = AccountQuotas(store: people.store, cacheLifetime: 0)
+        func found(_ container: ContainerID) async throws -> AccountQuota {
+            let user = try await people.store.userNames.name(of: account.id, in: container)
+            return try await quotas.quota(of: user, in: container)
+        }
+        try await people.accounts.setQuota(.bytes(1), in: people.container)
+        #expect(try await people.accounts.quota(in: people.container) == .bytes(1))
+        #expect(try await found(people.container) == .bytes(1))
+        #expect(try await found(elsewhere) == .cloud)
+        try await people.accounts.setQuota(.bytes(2), email: "ada@example.com")
+        #expect(try await found(people.container) == .bytes(2))
+        #expect(try await found(elsewhere) == .bytes(2))
+        try await people.accounts.setQuota(.unlimited, email: "ada@example.com", in: people.container)
+        #expect(try await found(people.container) == .unlimited)
+        #expect(try await found(elsewhere) == .bytes(2))
+        try await people.accounts.setQuota(.cloud, email: "ada@example.com", in: people.container)
+        try await people.accounts.setQuota(.cloud, email: "ada@example.com")
+        #expect(try await found(people.container) == .bytes(1))
+        try await people.accounts.setQuota(.cloud, in: people.container)
+        #expect(try await found(people.container) == .cloud)
+        #expect(try await people.accounts.quota(in: people.container) == .cloud)
+    }
 }

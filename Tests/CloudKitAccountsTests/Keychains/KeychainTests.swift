@@ -1,6 +1,7 @@
-import CloudKitAccounts
 import CloudKitModel
 import Testing
+
+@testable import CloudKitAccounts
 
 /// The operations of devices on the keychain of their account; every part of it is opaque here.
 @Suite(.timeLimit(.minutes(20))) struct KeychainTests {
@@ -66,7 +67,7 @@ import Testing
         _ = try await keychains.create(Self.offer(), by: device)
         try await keychains.changePassword(
             to: NewPassword(proof: Self.otherProof, derivation: Self.derivation, wrap: [7]), generation: 1,
-            proof: TestAccounts.proof, by: .device(device), address: "")
+            proof: .password(TestAccounts.proof), by: .device(device), address: "")
         await expect(.authenticationFailed) { _ = try await signIn() }
         let (_, held) = try await signIn(proof: Self.otherProof)
         #expect(held?.passwordWrap == [7])
@@ -83,7 +84,7 @@ import Testing
             try await keychains.changePassword(
                 to: NewPassword(proof: Self.otherProof, derivation: Self.derivation, wrap: wrap),
                 generation: generation,
-                proof: proof, by: .device(device), address: "")
+                proof: .password(proof), by: .device(device), address: "")
         }
         await expect(.authenticationFailed) { try await change([9]) }
         await expect(.badRequest) { try await change(wrap: nil) }
@@ -98,7 +99,8 @@ import Testing
         let keychains = keychains
         func guess(_ proof: [UInt8]) async throws {
             try await keychains.rewrap(
-                passwordWrap: [1], recovery: nil, generation: 1, proof: proof, by: device, address: "10.0.0.1")
+                passwordWrap: [1], recovery: nil, generation: 1, proof: .password(proof), by: .device(device),
+                address: "10.0.0.1")
         }
         for _ in 0..<5 { await expect(.authenticationFailed) { try await guess([9]) } }
         await expect(.throttled) { try await guess(TestAccounts.proof) }
@@ -148,12 +150,35 @@ import Testing
         _ = try await keychains.create(Self.offer(), by: device)
         try await keychains.rewrap(
             passwordWrap: nil, recovery: RecoveryUpload(wrap: [5], proof: Self.otherProof), generation: 1,
-            proof: TestAccounts.proof, by: device, address: "")
+            proof: .password(TestAccounts.proof), by: .device(device),
+            address: "")
         await expect(.authenticationFailed) {
             _ = try await keychains.recovery(email: "ada@example.com", proof: Self.words, address: "")
         }
         let recovery = try await keychains.recovery(
             email: "ada@example.com", proof: Self.otherProof, address: "")
+        #expect(recovery.recoveryWrap == [5])
+    }
+
+    @Test func `a browser makes the keychain, and other words by the present ones`() async throws {
+        try await people.addAda()
+        let (place, _) = try await people.place()
+        let grant = try await people.signIn.create(
+            email: "ada@example.com", proof: TestAccounts.proof, deviceName: "Page", lifetime: .session, place: place,
+            address: "")
+        let browser = AccountSender.browser(session: grant.deviceID)
+        #expect(try await keychains.create(Self.offer(), by: browser) == 1)
+        #expect(try await people.store.sessions.session(grant.deviceID)?.isBrowserWithKeys == true)
+        let keychains = keychains
+        func rewrap(_ proof: AccountProof) async throws {
+            try await keychains.rewrap(
+                passwordWrap: nil, recovery: RecoveryUpload(wrap: [5], proof: Self.otherProof), generation: 1,
+                proof: proof, by: browser, address: "")
+        }
+        await expect(.authenticationFailed) { try await rewrap(.recoveryWords(Self.otherProof)) }
+        try await rewrap(.recoveryWords(Self.words))
+        await expect(.authenticationFailed) { try await rewrap(.recoveryWords(Self.words)) }
+        let recovery = try await keychains.recovery(email: "ada@example.com", proof: Self.otherProof, address: "")
         #expect(recovery.recoveryWrap == [5])
     }
 
@@ -167,7 +192,9 @@ import Testing
         }
         await expect(.accountRestricted) {
             try await keychains.rewrap(
-                passwordWrap: [1], recovery: nil, generation: 1, proof: TestAccounts.proof, by: device, address: "")
+                passwordWrap: [1], recovery: nil, generation: 1, proof: .password(TestAccounts.proof),
+                by: .device(device),
+                address: "")
         }
     }
 
@@ -176,14 +203,15 @@ import Testing
         _ = try await keychains.create(Self.offer(1), by: first)
         let (second, _) = try await signIn()
         await expect(.authenticationFailed) {
-            _ = try await keychains.reset(to: Self.offer(2), replacing: 1, proof: [9], by: second, address: "")
+            _ = try await keychains.reset(
+                to: Self.offer(2), replacing: 1, proof: .password([9]), by: second, address: "")
         }
         await expect(.conflict) {
             _ = try await keychains.reset(
-                to: Self.offer(2), replacing: 2, proof: TestAccounts.proof, by: second, address: "")
+                to: Self.offer(2), replacing: 2, proof: .password(TestAccounts.proof), by: second, address: "")
         }
         let generation = try await keychains.reset(
-            to: Self.offer(2), replacing: 1, proof: TestAccounts.proof, by: second, address: "")
+            to: Self.offer(2), replacing: 1, proof: .password(TestAccounts.proof), by: second, address: "")
         #expect(generation == 2)
         #expect(try await keychains.status(for: first).isOutdated)
         #expect(try await keychains.status(for: second).isOutdated == false)

@@ -1,8 +1,9 @@
-import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 import Foundation
 import Testing
+
+@testable import CloudKitAccounts
 
 /// Pins the keys and values of stored rows: stores of every earlier version hold them.
 @Suite(.timeLimit(.minutes(20))) struct StoredFormTests {
@@ -53,6 +54,36 @@ import Testing
         #expect(
             try await people.entries(prefix: "session/").map(\.key)
                 == [device.deviceID, browser.deviceID].sorted().map { "session/\(account.id)/\($0)" })
+    }
+
+    @Test func `passkeys, people of a provider, and what was used once`() async throws {
+        let passkey = Passkey(
+            id: [9], account: "1a", name: "Key", party: "cloud.example.com", publicKey: [7], counter: 3,
+            isBackedUp: true,
+            created: 4, used: 5, wrap: [6], generation: 1)
+        let identity = ProviderIdentity(
+            issuer: "https://id.example.com", subject: "ada", account: "1a", created: 4)
+        try await people.store.write { transaction in
+            try Passkey.table.set(passkey.rowKey, to: passkey, in: &transaction)
+            try transaction.set(identity)
+            _ = try await transaction.spend("name", until: 1_700_000_600_000, now: 1_700_000_000_000)
+        }
+        try await expect(
+            [
+                "passkey/1a/2b4c342f5433ebe591a1da77e013d1b72475562d48578dca8b84bac6651c3cb9": """
+                {"id":[9],"account":"1a","name":"Key","party":"cloud.example.com","publicKey":[7],"counter":3,\
+                "isBackedUp":true,"created":4,"used":5,"wrap":[6],"generation":1}
+                """
+            ], under: "passkey/")
+        let hash = "c119c020f42c5e2ea14f9cecad0e970e05a14627c4370944fe60a69adb178016"
+        try await expect(
+            [
+                "provider-identity/1a/\(hash)":
+                    #"{"issuer":"https://id.example.com","subject":"ada","account":"1a","created":4}"#
+            ], under: "provider-identity/")
+        try await expect(["provider-owner/\(hash)": "1a"], under: "provider-owner/")
+        try await expect(
+            ["spent-token/0001700000600000-name": #"{"expires":1700000600000}"#], under: "spent-token/")
     }
 
     @Test func `a session of a device and one of a browser`() async throws {

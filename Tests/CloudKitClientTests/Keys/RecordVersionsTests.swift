@@ -52,6 +52,25 @@ import Testing
         #expect(see(versions, "r", version(1)) == .wentBack(.olderVersion))
     }
 
+    @Test(arguments: [false, true])
+    func `B-TM-13 of a large zone the newest versions are remembered`(areSame: Bool) {
+        let versions = RecordVersions(folder: nil)
+        let count = 2 * RecordVersions.recordsMax
+        for start in stride(from: 0, to: count, by: 4096) {
+            let page = (start..<start + 4096).map { (name: "r\($0)", version: version(areSame ? 9 : UInt64($0 + 9))) }
+            #expect(versions.see(page, in: zone, since: versions.mark).failures.isEmpty)
+        }
+        let mark = versions.mark
+        let names = (0..<count).map { "r\($0)" }
+        let known = versions.known(of: names, in: zone, since: mark)
+        #expect(known.count >= RecordVersions.recordsMax && known.count < count)
+        if areSame { return }
+        #expect(names.suffix(RecordVersions.recordsMax).allSatisfy(known.contains))
+        #expect(see(versions, "r\(count - 1)", version(8)) == .wentBack(.olderVersion))
+        // Of the oldest one nothing is known any more.
+        #expect(see(versions, "r0", version(8)) == nil)
+    }
+
     @Test func `B-TM-13 versions are remembered after a restart, and shared by processes of a profile`() throws {
         let folder = folder()
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -65,6 +65,33 @@ import Testing
         #expect(RetryPolicy.discretionary.delay(after: lost, attempt: 1, isRepeatable: true, random: 0) != nil)
     }
 
+    @Test func `B-THR-07 a cloud that is away for a while is asked again for a minute`() {
+        let away = CallFailure.refused(RequestFailure(.serverUnavailable, "away", retryAfter: 3))
+        for policy in [RetryPolicy.failFast, .discretionary] {
+            func delay(_ attempt: Int, _ elapsed: Double, repeatable: Bool = true) -> Duration? {
+                policy.delay(
+                    after: away, attempt: attempt, isRepeatable: repeatable, elapsed: .seconds(elapsed), random: 0.5)
+            }
+            #expect(delay(1, 0) == .seconds(3))
+            #expect(delay(12, 50) == .seconds(5))
+            #expect(delay(12, 56) == nil)
+            #expect(delay(4, 0, repeatable: false) == nil)
+        }
+        let transfer = RetryPolicy.brokenTransfer
+        #expect(transfer.delay(after: away, attempt: 3, isRepeatable: true, random: 0.5) == nil)
+    }
+
+    @Test func `B-THR-07 a request of a user who waits is asked for again when its answer is lost`() {
+        let lost = CallFailure.transport(.answerLost)
+        let delays = (1...4).map {
+            RetryPolicy.failFast.delay(after: lost, attempt: $0, isRepeatable: true, random: 0.5)
+        }
+        #expect(delays == [.milliseconds(250), .milliseconds(500), .seconds(1), nil])
+        #expect(
+            RetryPolicy.failFast.delay(after: .transport(.timedOut), attempt: 1, isRepeatable: true, random: 0.5) == nil
+        )
+    }
+
     @Test(
         arguments: [
             CallFailure.refused(RequestFailure(.conflict, "")), .refused(RequestFailure(.badRequest, "")), .notSignedIn,

@@ -20,6 +20,7 @@ struct VectorMaker {
     func book() throws -> VectorCollection {
         [
             "password": try password(), "recovery": try recovery(), "accountSecret": try accountSecret(),
+            "passkey": passkeys(),
             "identity": try identity(), "keys": keys(), "field": try field(), "assetKey": try assetKey(),
             "statement": try statement(), "zoneState": try zoneStates(),
             "asset": try asset(), "protection": try protection(), "keyring": try keyring(), "link": try link(),
@@ -78,8 +79,17 @@ struct VectorMaker {
         return vectors + refused
     }
 
+    private func passkeys() -> [Vector] {
+        [UInt8(0), 77].map { byte in
+            let output = (0..<32).map { byte &+ $0 }
+            return Vector(
+                "\(byte)…", texts: ["input": String(decoding: WrappingKey.passkeyInput, as: UTF8.self)],
+                bytes: ["output": output, "wrappingKey": WrappingKey.passkey(output: output).material.bytes])
+        }
+    }
+
     private func accountSecret() throws -> [Vector] {
-        let vectors = try [WrappingKey.Purpose.password, .recovery].map { purpose in
+        let vectors = try [WrappingKey.Purpose.password, .recovery, .passkey].map { purpose in
             let wrapping = WrappingKey(purpose: purpose, material: key(9))
             return Vector(
                 "under the \(purpose.rawValue) key", texts: ["purpose": purpose.rawValue, "account": "account-1"],

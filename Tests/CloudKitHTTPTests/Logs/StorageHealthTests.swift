@@ -32,11 +32,13 @@ struct StorageHealthTests {
 
     @Test func `the metrics have the disk, accounts and the version`() {
         let metrics = RequestMetrics()
-        metrics.measured(StorageStatus(storeBytes: 5, freeBytes: 7, isWritable: false, accounts: 3))
+        metrics.measured(
+            StorageStatus(storeBytes: 5, freeBytes: 7, isWritable: false, memoryBytes: 11, accounts: 3))
         metrics.logEntriesDropped(2)
         let text = metrics.exposition()
         for line in [
             "welkin_store_bytes 5", "welkin_disk_free_bytes 7", "welkin_store_writable 0", "welkin_accounts 3",
+            "welkin_memory_bytes 11",
             "welkin_log_entries_dropped_total 2", "welkin_build_info{version=\"\(BuildVersion.text)\"} 1",
         ] {
             #expect(text.contains(line + "\n"), "\(line)")

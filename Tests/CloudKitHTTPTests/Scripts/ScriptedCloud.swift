@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
@@ -5,7 +6,10 @@ import Crypto
 import Foundation
 import OrderedStore
 import SeededChance
+import SimulatedSigners
 import Synchronization
+import TextEncodings
+import WebCredentials
 
 /// A cloud of which every byte is the same in every run: its clock moves a second with each request, its random bytes depend
 /// on the number of the request alone, and its secret and address are fixed.
@@ -22,7 +26,8 @@ struct ScriptedCloud {
 
     /// Runs such a cloud while `body` runs. Its scripts can use the names `$API` and `$OTHER_API`, API tokens;
     /// `$OPERATOR`, an operator's token; `$KEY_ID`, a server-to-server key; `$DATABASE`, `$DEVICE` and `$ADMIN`, the
-    /// beginnings of the paths of its container.
+    /// beginnings of the paths of its container. After a challenge for a passkey `$PASSKEY`, `$MADE_DATA` and `$ATTESTATION` are those of one
+    /// that was made for it; after an address at the provider of identities `$STATE` is the one in it.
     static func run(_ body: @Sendable @escaping (inout ScriptedCloud) async throws -> Void) async throws {
         let chance = RepeatedChance()
         let store = ListedStore()
@@ -31,7 +36,7 @@ struct ScriptedCloud {
         let rest: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: min($0, .milliseconds(5))) }
         try await TestCloud.run(
             CloudConfiguration(port: 0, publicURL: address, longPollHold: .zero), store: store, rounds: 10,
-            pushServices: [SilentPushService()], random: random, rest: rest
+            pushServices: [SilentPushService()], random: random, rest: rest, provider: KindProvider()
         ) { cloud in
             var scripted = ScriptedCloud(cloud: cloud, chance: chance, store: store)
             try await scripted.makeTokens()
@@ -77,8 +82,23 @@ struct ScriptedCloud {
             guard let value = keep.value(in: answer) else { throw ScriptError.noValue("\(keep.path): \(answer.body)") }
             values[keep.name] = value.replacing(Self.address, with: "")
         }
+        try actAsBrowser(answer)
         try await settle()
         return answer
+    }
+
+    /// Does what a browser does with a challenge, and with an address of the provider.
+    private mutating func actAsBrowser(_ answer: RawClient.Answer) throws {
+        if let challenge = (answer["challenge"] as? String).flatMap({ Base64.decode($0) }) {
+            let authenticator = SimulatedAuthenticator(key: try .key(.eddsa))
+            let made = try authenticator.register(challenge)
+            values["PASSKEY"] = Base64.encode(authenticator.id)
+            values["MADE_DATA"] = Base64.encode(made.clientData)
+            values["ATTESTATION"] = Base64.encode(made.attestation)
+        }
+        if let url = answer["url"] as? String, let start = url.firstRange(of: "?state=") {
+            values["STATE"] = String(url[start.upperBound...])
+        }
     }
 
     /// Puts values in the place of their names.
@@ -166,6 +186,21 @@ final class ListedStore: OrderedStore {
                 .map { StoredEntry(partition: partition.name, key: $0.key, value: $0.value) }
         }
         return entries
+    }
+}
+
+/// A provider of identities that vouches for whoever comes back.
+private struct KindProvider: SignInProvider {
+    let label = "Example Work"
+
+    func authorizationURL(_ request: ProviderRequest) async throws -> String {
+        "https://id.example.com/authorize?state=\(request.state)"
+    }
+
+    func identity(code: String, _ request: ProviderRequest, now: Int64) async throws -> IDToken {
+        IDToken(
+            issuer: "https://id.example.com", subject: code, email: "ada@work.example.com", isEmailVerified: true,
+            name: "Ada Lovelace")
     }
 }
 

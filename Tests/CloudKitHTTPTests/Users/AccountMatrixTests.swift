@@ -2,14 +2,16 @@ import AccessTable
 import CloudKitAccounts
 import CloudKitModel
 import Foundation
+import SimulatedSigners
 import Testing
+import WebCredentials
 
 /// Every cell of the table of accounts in `docs/access.md`, tried over HTTP.
 @Suite(.timeLimit(.minutes(20))) struct AccountMatrixTests {
     @Test func `devices and pages of the cloud reach an account as the table says`() async throws {
         let table = try AccountTable()
-        #expect(table.cells.count >= 49)
-        try await TestCloud.run(rounds: 1) { cloud in
+        #expect(table.cells.count >= 98)
+        try await TestCloud.run(.init(port: 0, publicURL: "https://cloud.example.com"), rounds: 1) { cloud in
             for (number, cell) in table.cells.enumerated() {
                 let word = try await Self.attempt(cell, number, cloud)
                 #expect(word == cell.word, "\(cell.name)")
@@ -46,6 +48,14 @@ import Testing
                 ["email": email, "proof": TestCloud.proofText, "deviceName": "Test", "lifetime": lifetime])
         }
         let device = try await session("device")
+        let keychain = [
+            "passwordWrap": otherProof, "recoveryWrap": otherProof, "recoveryProof": otherProof, "identity": otherProof,
+        ]
+        if ["keychain/rewrap", "keychain/open"].contains(cell.endpoint) {
+            var body: [String: Any] = keychain
+            for key in ["deviceID", "deviceSecret"] { body[key] = device[key] }
+            #expect(try await send("keychain/create", body).status == 200)
+        }
         let other = try await session("device")
         var body: [String: Any] = [:]
         var web: String?
@@ -69,6 +79,37 @@ import Testing
         case "devices/rename":
             body["rename"] = other["deviceID"]
             body["name"] = "Another"
+        case "keychain/open": body["proof"] = proof
+        case "passkeys/begin": body["purpose"] = "agreement"
+        case "passkeys/create", "passkeys/delete":
+            var authenticator = SimulatedAuthenticator(key: try .key(.eddsa))
+            authenticator.id = Array("\(cell.endpoint) \(number)".utf8)
+            let id = try #require(other["deviceID"] as? String)
+            let secret = try #require(other["deviceSecret"] as? String)
+            let owner = DeviceKey(id: id, secret: Array(Data(base64Encoded: secret) ?? Data()))
+            let passkeys = cloud.accountStore.passkeys(ProofLimiter(roundsMin: 1))
+            let challenge = try await passkeys.begin(isNew: true, by: .device(owner)).challenge
+            let made = try authenticator.register(challenge)
+            if cell.endpoint == "passkeys/create" {
+                body["name"] = "Key"
+                body["clientData"] = Data(made.clientData).base64EncodedString()
+                body["attestation"] = Data(made.attestation).base64EncodedString()
+                body["proof"] = proof
+            } else {
+                let party = try #require(RelyingParty(url: "https://cloud.example.com"))
+                _ = try await passkeys.add(
+                    Passkeys.Addition(
+                        name: "Key", ceremony: PasskeyCeremony(clientData: made.clientData, party: party),
+                        attestation: made.attestation, wrap: nil, generation: nil),
+                    proof: .password(TestCloud.proof), by: .device(owner), address: "")
+                body["id"] = Data(authenticator.id).base64EncodedString()
+            }
+        case "keychain/create": body.merge(keychain) { $1 }
+        case "keychain/rewrap":
+            body["proof"] = proof
+            body["generation"] = 1
+            body["recoveryWrap"] = otherProof
+            body["recoveryProof"] = otherProof
         default: break
         }
         let answer = try await send(cell.endpoint, body, web: web)

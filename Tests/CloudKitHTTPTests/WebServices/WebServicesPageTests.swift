@@ -39,7 +39,7 @@ import Testing
     /// Endpoints that a path of their own names; examples of them are checked above.
     private static let namedByPath: Set<EndpointName> = [
         .assetUpload, .assetDownload, .courier, .landingPage, .accountPage, .addressPage, .signInPage, .signUpPage,
-        .invitationPage,
+        .invitationPage, .providerPage,
         .signInScript, .styleSheet, .sharePage, .shareScript, .notificationsPage, .notificationsScript,
         .notificationsWorker, .libraryScript,
         .health, .metrics, .openAPI, .directoryHistory, .site, .unknown,

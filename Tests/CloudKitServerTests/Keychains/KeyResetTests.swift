@@ -37,7 +37,7 @@ import Testing
 
         func reset() async throws {
             _ = try await keychains.reset(
-                to: Self.offer, replacing: 1, proof: Self.proof, by: device, address: "")
+                to: Self.offer, replacing: 1, proof: .password(Self.proof), by: device, address: "")
         }
     }
 

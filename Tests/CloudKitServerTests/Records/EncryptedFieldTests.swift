@@ -192,6 +192,26 @@ extension Protection {
         }
     }
 
+    @Test func `B-ENC-07, B-TM-14 a save that arrives again after the deletion of its record does not bring it back`()
+        async throws
+    {
+        try await withCloud { test in
+            try await test.makeZone()
+            for kind in [RecordOperation.Kind.create, .forceUpdate] {
+                let name = "\(kind)"
+                let first = secret(kind, name, [.set(sealedField("s"))], Protection(epoch: 0).stated())
+                #expect(try await save(test, first).record != nil)
+                let gone = RecordOperation(.forceDelete, RecordChange(recordName: name))
+                #expect(try await test.modify([gone], by: device)[0].failure == nil)
+                #expect(try await save(test, first).code == .staleRecordStatement)
+                #expect(try await test.record(name) == nil)
+                // A device that means it makes a statement of its own.
+                let again = secret(kind, name, [.set(sealedField("s"))], Protection(epoch: 0).stated(2))
+                #expect(try await save(test, again).record != nil)
+            }
+        }
+    }
+
     @Test func `B-ENC-04 encrypted fields are not indexed, asked for or sorted by`() async throws {
         try await withCloud { test in
             try await test.makeZone()

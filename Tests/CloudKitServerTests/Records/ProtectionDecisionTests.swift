@@ -7,11 +7,11 @@ import Testing
 
     private func decide(
         _ set: [Field], keeping: [Field] = [], sent: Protection?, held: Protection? = nil, zoneEpoch: UInt32 = 0,
-        checksTag: Bool = true, changesStated: Bool? = nil, created: Int64? = nil
+        checksTag: Bool = true, changesStated: Bool? = nil, created: Int64? = nil, deletedTag: [UInt8]? = nil
     ) -> ProtectionDecision {
         ProtectionDecision(
             set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag,
-            changesStated: changesStated ?? !set.isEmpty, created: created)
+            changesStated: changesStated ?? !set.isEmpty, created: created, deletedTag: deletedTag)
     }
 
     @Test func `B-ENC-07 every change of a sealed value brings the statement that follows the record's`() {
@@ -39,6 +39,12 @@ import Testing
             decide([value("s")], sent: first, held: unstated, checksTag: false, created: 18)
                 == .refuse(.staleRecordStatement))
         #expect(decide([value("s")], sent: first, checksTag: false) == .refuse(.staleRecordStatement))
+        // The statement that the deleted record had.
+        let last = Protection(epoch: 0).stated(1)
+        let tag = Array(StatementForm.tag(of: last.statement))
+        #expect(decide([value("s")], sent: last, deletedTag: tag) == .refuse(.staleRecordStatement))
+        let other = Protection(epoch: 0).stated(2)
+        #expect(decide([value("s")], sent: other, deletedTag: tag) == .store(other))
     }
 
     @Test func `B-ENC-07 a protected record is neither stripped nor moved without a statement`() {

@@ -29,7 +29,8 @@ import Testing
 
     private func request(_ device: DeviceKey, _ test: TestCloud) async throws -> AccountDeletion {
         try await test.cloud.accountStore.deletions.request(
-            by: .device(device), proof: TestCloud.proof, grace: Self.week, address: Self.place, ProofLimiter())
+            by: .device(device), proof: .password(TestCloud.proof), grace: Self.week, address: Self.place,
+            ProofLimiter())
     }
 
     @Test(arguments: Engine.allCases)
@@ -104,7 +105,8 @@ import Testing
             let (device, _) = try await signIn("ada", test)
             let failure = await #expect(throws: RequestFailure.self) {
                 try await test.cloud.accountStore.deletions.request(
-                    by: .device(device), proof: [UInt8](repeating: 2, count: 32), grace: 0, address: Self.place,
+                    by: .device(device), proof: .password([UInt8](repeating: 2, count: 32)), grace: 0,
+                    address: Self.place,
                     ProofLimiter())
             }
             #expect(failure?.reason == "wrong password")

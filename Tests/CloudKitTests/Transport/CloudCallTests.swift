@@ -124,6 +124,42 @@ import Testing
         #expect(transport.requests.count >= 2)
     }
 
+    @Test(arguments: [TransportFailure.answerLost, .connectionLost])
+    func `B-THR-07 a change whose answer was lost is sent again under its identifier`(
+        failure: TransportFailure
+    ) async throws {
+        let header = "X-Welkin-Request"
+        let record = CKRecord(recordType: "Note")
+        let transport = ScriptedTransport(
+            { _ in throw failure },
+            { request in
+                var answer = TransportResponse.records([
+                    .deleted(RecordTombstone(recordName: record.recordID.recordName))
+                ])
+                answer.headers[header.lowercased()] = request.headers[header]
+                return answer
+            })
+        try await CKContainer.scripted(transport).privateCloudDatabase.deleteRecord(withID: record.recordID)
+        let attempts = transport.requests.compactMap { $0.headers[header].flatMap { RequestAttempt($0) } }
+        #expect(attempts.map(\.number) == [1, 2])
+        #expect(Set(attempts.map(\.id)).count == 1)
+    }
+
+    @Test func `B-THR-07 a cloud that does not remember requests leaves the outcome unknown`() async throws {
+        let record = CKRecord(recordType: "Note")
+        for answer in [
+            TransportResponse.records([.deleted(RecordTombstone(recordName: record.recordID.recordName))]),
+            .refusal(RequestFailure(.badRequest, "no")),
+        ] {
+            let transport = ScriptedTransport({ _ in throw TransportFailure.answerLost }, { _ in answer })
+            let database = CKContainer.scripted(transport).privateCloudDatabase
+            let error = await #expect(throws: CKError.self) {
+                _ = try await database.modifyRecords(saving: [record], deleting: [])
+            }
+            #expect(error?.code == .serverResponseLost)
+        }
+    }
+
     @Test(arguments: [
         (TransportFailure.unreachable, CKError.Code.networkUnavailable), (.connectionLost, .networkFailure),
         (.timedOut, .networkFailure), (.notTrusted, .networkFailure), (.answerLost, .serverResponseLost),

@@ -41,9 +41,11 @@ extension [NotebookDevice] {
     /// - Parameter roundsMax: Rounds of all devices, a minute apart, after which they have failed to come to rest.
     func settle(_ clock: TestClock, roundsMax: Int) async throws {
         for device in self { device.weather.become(0) }
+        var quietRounds = 0
         for _ in 0..<roundsMax {
             clock.advance(by: .seconds(60))
-            // A device that had nothing to send before a round in which all fetched has everything.
+            // A device that had nothing to send before a round in which all fetched has everything, but for what another one offered a restored cloud
+            // again when it fetched later in the round.
             var isQuiet = true
             for device in self {
                 isQuiet = await device.app.syncEngine.state.pendingRecordZoneChanges.isEmpty && isQuiet
@@ -56,9 +58,24 @@ extension [NotebookDevice] {
                     isQuiet = false
                 }
             }
-            if isQuiet { return }
+            quietRounds = isQuiet ? quietRounds + 1 : 0
+            if quietRounds == 2 { return }
         }
         Issue.record("the devices do not come to rest")
+    }
+}
+
+extension TestClock {
+    /// Runs a body while time passes: requests whose answers are lost wait on this clock before they are sent again.
+    func passing(_ body: () async throws -> Void) async throws {
+        let passage = Task {
+            while !Task.isCancelled {
+                try await Task.sleep(for: .milliseconds(5))
+                advance(by: .milliseconds(250))
+            }
+        }
+        defer { passage.cancel() }
+        try await body()
     }
 }
 

@@ -326,9 +326,11 @@ import Testing
     {
         try await RestorableCloud.run { cloud in
             var campaign = try await RestoreCampaign(cloud, devices: 3, isSealed: seed % 2 == 1, seed: seed)
-            for _ in 0..<RestoreCampaign.restorations { try await campaign.round() }
-            try await campaign.settle()
-            try await campaign.judge()
+            try await campaign.clock.passing {
+                for _ in 0..<RestoreCampaign.restorations { try await campaign.round() }
+                try await campaign.settle()
+                try await campaign.judge()
+            }
         }
     }
 }
@@ -381,7 +383,7 @@ private struct RestoreCampaign {
     private static let steps = 24
 
     private let cloud: RestorableCloud
-    private let clock = TestClock(skipsWaits: false)
+    let clock = TestClock(skipsWaits: false)
     private var chance: SplitMix64
     private var devices: [NotebookDevice] = []
     private var moments: [String] = []

@@ -21,16 +21,18 @@ import Testing
     {
         try await ThrowawayCloud.run { cloud in
             var simulation = try await SyncSimulation(cloud, devices: 3, seed: seed)
-            for _ in 0..<80 { try await simulation.step() }
-            try await simulation.settle()
-            try await simulation.judge()
+            try await simulation.clock.passing {
+                for _ in 0..<80 { try await simulation.step() }
+                try await simulation.settle()
+                try await simulation.judge()
+            }
         }
     }
 }
 
 private struct SyncSimulation {
     private var chance: SplitMix64
-    private let clock = TestClock(skipsWaits: false)
+    let clock = TestClock(skipsWaits: false)
     private var devices: [NotebookDevice] = []
     private var edit = 0
     /// The latest edit of each note that is never deleted, among those that any device's disk has held.

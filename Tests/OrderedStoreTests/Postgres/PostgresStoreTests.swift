@@ -308,6 +308,26 @@ struct PostgresStoreTests {
         }
     }
 
+    /// What the server takes for one row may be a partition with a million.
+    @Test(arguments: [PostgresStatement.value, .values(rows: 8), .values(rows: 128), .clear])
+    func `entries are found by their whole keys, however few rows the server believes in`(
+        _ statement: PostgresStatement
+    ) async throws {
+        let schema = PostgresServer.freshSchema()
+        let server = try await PostgresServer.shared()
+        try await withPostgresStore(try await postgresOptions(schema: schema)) { _ in
+            let count = statement.parameterTypes.count
+            let (types, values) = (Array(repeating: "bytea", count: count), Array(repeating: "'x'", count: count))
+            let plan = try server.sql(
+                "PREPARE p(\(types.joined(separator: ", "))) AS \(statement.sql(schema: schema)); "
+                    + "SET LOCAL enable_seqscan = off; SET LOCAL plan_cache_mode = force_generic_plan; "
+                    + "EXPLAIN EXECUTE p(\(values.joined(separator: ", "))); DEALLOCATE p")
+            let conditions = plan.split(separator: "\n").filter { $0.contains("Cond: ((partition = $1) AND (key = $") }
+            #expect(conditions.count == count - 1, "\(plan)")
+            #expect(!plan.contains("Filter"))
+        }
+    }
+
     // MARK: Bad input
 
     @Test func `a database that cannot be used is a clear error, without the password`() async throws {

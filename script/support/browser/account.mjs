@@ -103,11 +103,11 @@ export async function checkAccount(check) {
   say(`everything as a file of ${bytes.length} bytes, which another account imports`);
 
   // Another password: devices stay signed in, and the keys open with it.
-  await submit(other, "change-password", { old: "wrong", wanted: "another horse battery", again: "another horse battery" });
+  await submit(other, "change-password", { agreed: "wrong", wanted: "another horse battery", again: "another horse battery" });
   await says(other, /does not open with this password|Wrong password/i);
-  await submit(other, "change-password", { old: password, wanted: "another horse battery", again: "different" });
+  await submit(other, "change-password", { agreed: password, wanted: "another horse battery", again: "different" });
   await says(other, /differ/);
-  await submit(other, "change-password", { old: password, wanted: "another horse battery", again: "another horse battery" });
+  await submit(other, "change-password", { agreed: password, wanted: "another horse battery", again: "another horse battery" });
   secrets.add("another horse battery");
   await says(other, /The password is changed/);
   await click(other, "#sign-out");
@@ -115,10 +115,48 @@ export async function checkAccount(check) {
   await signIn(other, people.ada, "another horse battery");
   await isReady(other);
   assert.equal((await ada("read", "hotel")).secret, "canary-secret-of-the-device hotel");
-  await submit(other, "change-password", { old: "another horse battery", wanted: password, again: password });
+  await submit(other, "change-password", { agreed: "another horse battery", wanted: password, again: password });
   await says(other, /The password is changed/);
   await other.close();
   say("another password, without the cloud or the devices noticing more than that");
+
+  // New recovery words are shown once, and open the account when the password is forgotten.
+  page = await open(`${base}/account`, { context: await context() });
+  await signIn(page, people.ada);
+  await isReady(page);
+  await submit(page, "new-words", { agreed: "wrong" });
+  await says(page, /does not open with this password|Wrong password/i);
+  await submit(page, "new-words", { agreed: password });
+  await says(page, /shown once/);
+  const made = await page.run(`[...document.querySelectorAll("#words-made li")].map((item) => item.textContent)`);
+  assert.equal(made.length, 12);
+  secrets.add(made.join(" "));
+  await shoot(page, "account-8-words-1280-light");
+  await click(page, "#words-done");
+  assert.ok(await page.run(`document.getElementById("words-made") === null`));
+  await click(page, "#sign-out");
+  await says(page, /signed out/);
+  const forgotten = "a horse that nobody forgets";
+  secrets.add(forgotten);
+  const recover = async (words, again = forgotten) => {
+    if (!(await page.run(`Boolean(document.getElementById("recover"))`))) await click(page, "#use-words");
+    await submit(page, "recover", { email: people.ada, words, wanted: forgotten, again });
+  };
+  await recover(made.slice(1).join(" "));
+  await says(page, /There are 12 recovery words; these are 11/);
+  await recover(made.toReversed().join(" "));
+  await says(page, /not the recovery words|Wrong e-mail/);
+  await recover(made.join(" "), "different");
+  await says(page, /differ/);
+  await shoot(page, "account-9-recovery-1280-light");
+  await recover(made.join(", ").toUpperCase());
+  await isReady(page);
+  await says(page, /The password is set/);
+  assert.equal((await ada("read", "hotel")).secret, "canary-secret-of-the-device hotel");
+  await submit(page, "change-password", { agreed: forgotten, wanted: password, again: password });
+  await says(page, /The password is changed/);
+  await page.close();
+  say("new recovery words, made in the page; with them another password, without the cloud or the devices noticing more");
 
   // The deletion, and the way back.
   page = await open(`${base}/account`, { context: await context() });
@@ -126,11 +164,11 @@ export async function checkAccount(check) {
   await until("the form", () => page.run(`Boolean(document.getElementById("delete-account"))`));
   await shows(page, "in 30 days");
   await page.run(`document.getElementById("deletion").scrollIntoView()`);
-  await submit(page, "delete-account", { password: "wrong", sure: "delete" });
-  await says(page, /Wrong password/);
-  await submit(page, "delete-account", { password, sure: "no" });
+  await submit(page, "delete-account", { agreed: "wrong", sure: "delete" });
+  await says(page, /does not open with this password|Wrong password/);
+  await submit(page, "delete-account", { agreed: password, sure: "no" });
   assert.ok(await page.run(`document.getElementById("delete-account").elements.sure.validity.patternMismatch`));
-  await submit(page, "delete-account", { password, sure: "delete" });
+  await submit(page, "delete-account", { agreed: password, sure: "delete" });
   await says(page, /will be deleted from/);
   await signIn(page, people.mary);
   await says(page, /going to be deleted within 30 days/);

@@ -15,6 +15,7 @@ import { checkAccess } from "./access.mjs";
 import { checkAccount } from "./account.mjs";
 import { checkClient } from "./client.mjs";
 import { checkEncryption } from "./encryption.mjs";
+import { checkPasskeys } from "./passkeys.mjs";
 import { checkReplay } from "./replay.mjs";
 import { checkSharePage } from "./share-page.mjs";
 import { checkStored } from "./stored.mjs";
@@ -119,7 +120,7 @@ async function startApp(host = "127.0.0.1") {
 /** Opens pages, and notes what they request and report. */
 function pages(browser, base) {
   const seen = { requests: [], problems: [], failures: [] };
-  const scripts = { "welkin.js": "welkin.js", "welkin-encryption.js": "welkin-encryption.js", "share-viewer.js": "share-viewer.js", "account.js": "account.js", "account-archive.js": "account-archive.js", "style.css": "style.css" };
+  const scripts = { "welkin.js": "welkin.js", "welkin-encryption.js": "welkin-encryption.js", "share-viewer.js": "share-viewer.js", "account.js": "account.js", "account-archive.js": "account-archive.js", "recovery-words.js": "recovery-words.js", "passkeys.js": "passkeys.js", "provider.js": "provider.js", "style.css": "style.css", "sign-in.js": "sign-in.js" };
   async function answerLive({ requestId, request, responseStatusCode, responseHeaders }, call) {
     const name = scripts[new URL(request.url).pathname.split("/").at(-1)];
     if (responseStatusCode === undefined || (!name && !/\/share\/|\/account$/.test(request.url))) return call("Fetch.continueRequest", { requestId });
@@ -143,7 +144,9 @@ function pages(browser, base) {
         await call("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: 1, mobile: width < 500 });
         await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: isDark ? "dark" : "light" }] });
         if (isLive) {
-          await call("Fetch.enable", { patterns: [`${base}/welkin/*`, `${base}/style.css`, `${base}/share/*`, `${base}/account`, `${base.replace("127.0.0.1", "cloud.test")}/share/*`, `${base.replace("127.0.0.1", "cloud.test")}/welkin/*`].map((urlPattern) => ({ urlPattern, requestStage: "Response" })) });
+          const hosts = ["127.0.0.1", "localhost", "cloud.test"].map((host) => base.replace("127.0.0.1", host));
+          const paths = ["welkin/*", "style.css", "sign-in.js", "share/*", "account"];
+          await call("Fetch.enable", { patterns: hosts.flatMap((host) => paths.map((path) => ({ urlPattern: `${host}/${path}`, requestStage: "Response" }))) });
         }
       },
       watch: ({ method, params }, call) => {
@@ -224,7 +227,7 @@ async function main() {
       return { user: container._connection.user.userRecordName, hasKeys: container.hasKeys };
     }`),
   };
-  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, window: checkWindow, share: checkSharePage, access: checkAccess, account: checkAccount };
+  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, window: checkWindow, share: checkSharePage, access: checkAccess, account: checkAccount, passkeys: checkPasskeys };
   for (const [name, body] of Object.entries(all)) {
     if (parts.length > 0 && !parts.includes(name)) continue;
     await body(check);

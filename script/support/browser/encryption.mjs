@@ -3,7 +3,7 @@
 const canaries = { secret: "canary-secret-of-the-device", file: "canary-file-of-the-device", browser: "canary-secret-of-the-browser", blob: "canary-file-of-the-browser" };
 
 export async function checkEncryption(check) {
-  const { assert, app, people, password, say, until, appPage, context, ada, seen, sources, readFileSync, welkin, device } = check;
+  const { assert, app, base, people, password, say, until, appPage, context, ada, seen, sources, readFileSync, welkin, device } = check;
   const read = (path) => readFileSync(`${sources}/${path}`, "utf8");
   const page = await appPage(await context());
   const run = (body) => page.run(`{ ${body} }`);
@@ -11,7 +11,8 @@ export async function checkEncryption(check) {
   const vectors = await run(`
     const { checkVectors } = await import("${app}/vectors.mjs");
     return checkVectors(encryption, ${read("Tests/CloudKitEncryptionTests/Vectors/vectors.json")}, ${read("Tests/IdentityDirectoryTests/Vectors/directory.json")},
-      ${JSON.stringify(read("Sources/CloudKitEncryption/Users/RecoveryWords.swift").split('"""')[1].split(/\s+/).filter(Boolean))});`);
+      ${JSON.stringify(read("Sources/CloudKitEncryption/Users/RecoveryWords.swift").split('"""')[1].split(/\s+/).filter(Boolean))},
+      await import("${base}/welkin/1/recovery-words.js"), await import("${base}/welkin/1/passkeys.js"));`);
   assert.deepEqual(vectors.problems, []);
   say(`${vectors.count} vectors of encryption and directory hold`);
 

@@ -5,8 +5,11 @@ import { personAt } from "./person.mjs";
 export async function checkSharePage(check) {
   const { assert, base, people, password, say, until, context, ada, open, shoot } = check;
   const { text, message, shows, says, focus, enter, tab, write, click, signIn } = personAt(check);
+  const signedIn = new WeakSet();
   const signInOnce = async (page) => {
-    if (await page.run(`Boolean(document.getElementById("sign-in")) && !document.getElementById("message").textContent`)) await signIn(page, people.mary);
+    if (signedIn.has(page) || !(await page.run(`Boolean(document.getElementById("sign-in")) && !document.getElementById("message").textContent`))) return false;
+    signedIn.add(page);
+    await signIn(page, people.mary);
     return false;
   };
 

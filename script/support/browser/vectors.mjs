@@ -5,7 +5,7 @@ const bytes = (hex) => Uint8Array.from(hex.match(/../g) || [], (pair) => parseIn
 /** A difference here is a mistake of the script or of this check, never a reason to refuse. */
 class Mistake extends Error {}
 
-export async function checkVectors(library, book, directory, words) {
+export async function checkVectors(library, book, directory, words, recovery, passkeys) {
   const { toHex, frame, number, seal, unseal, derive, same } = library;
   const sameAs = (made, expected, what) => {
     const [left, right] = [made, expected].map((value) => (value instanceof Uint8Array ? toHex(value) : JSON.stringify(value)));
@@ -22,22 +22,33 @@ export async function checkVectors(library, book, directory, words) {
     if (isOwner) refuse(same(identity.signing, owner.signing) && same(identity.agreement, owner.agreement), "another identity than the owner's");
   };
 
+  sameAs(recovery.words, words, "the list of words");
   const sections = {
     async password({ texts, numbers, bytes: b }) {
       const keys = await library.passwordKeys(texts.password, b.salt, numbers.rounds);
       sameAs(keys.proof, b.proof, "proof");
       sameAs(keys.wrappingKey, b.wrappingKey, "wrapping key");
     },
-    // Browsers take no recovery words; the building blocks are the same.
     async recovery({ texts, bytes: b }) {
-      const given = texts.words.toLowerCase().split(/\s+/).filter(Boolean);
-      refuse(given.length === 12 && given.every((word) => words.includes(word)), "no recovery words");
-      const bits = given.map((word) => words.indexOf(word).toString(2).padStart(11, "0")).join("");
-      const key = number(BigInt(`0b${bits.slice(0, 128)}`), 16);
-      refuse(new Uint8Array(await crypto.subtle.digest("SHA-256", key))[0] >> 4 === parseInt(bits.slice(128), 2), "the checksum is wrong");
+      const key = await recovery.keyOf(texts.words).catch((error) => refuse(false, error.message));
       sameAs(key, b.key, "key");
-      sameAs(await library.hkdf(key, "welkin recovery proof 1"), b.proof, "proof");
-      sameAs(await library.hkdf(key, "welkin recovery wrap 1"), b.wrappingKey, "wrapping key");
+      sameAs((await recovery.wordsOf(key)).join(" "), texts.words, "words");
+      const made = await recovery.recoveryKeys(key, library.hkdf);
+      sameAs(made.proof, b.proof, "proof");
+      sameAs(made.wrappingKey, b.wrappingKey, "wrapping key");
+    },
+    async passkey({ texts, bytes: b }) {
+      const credential = (value) => ({ getClientExtensionResults: () => ({ prf: { results: { first: value.buffer } } }), rawId: value, response: { clientDataJSON: value, authenticatorData: value, signature: value } });
+      let asked;
+      const original = navigator.credentials.get;
+      navigator.credentials.get = async ({ publicKey }) => {
+        asked = publicKey.extensions.prf.eval.first;
+        return credential(b.output);
+      };
+      const used = await passkeys.use({ challenge: "AA==", party: "localhost" }, library.hkdf);
+      navigator.credentials.get = original;
+      sameAs(new TextDecoder().decode(asked), texts.input, "input");
+      sameAs(used.wrappingKey, b.wrappingKey, "wrapping key");
     },
     async accountSecret({ texts, bytes: b }) {
       const secret = await library.openAccountSecret(b.wrappingKey, b.sealed, texts.purpose, texts.account, true);

@@ -89,6 +89,37 @@ async function signIn(form, data) {
   return handOver(data, session.ckWebAuthToken);
 }
 
+// Signs in with a passkey. Keys for the page that asks open by the passkey alone, and only if its authenticator has a PRF.
+async function signInWithPasskey(form, data) {
+  const passkeys = await import(data.passkeys);
+  const encryption = await import(data.encryption);
+  const { passkey, wrappingKey } = await passkeys.use(await post(data, "passkeys/begin", { purpose: "signIn" }), encryption.hkdf);
+  const handsKeys = form.elements.keys.checked;
+  const lifetime = form.elements.persist.checked ? "persistent" : "session";
+  const session = await post(data, "sessions/create", { passkey, deviceName: "Browser", lifetime, wantsKeychain: handsKeys });
+  if (!handsKeys) return handOver(data, session.ckWebAuthToken);
+  return handOverKeys(askingOrigin(data), await passkeys.appKeys(encryption, session, wrappingKey, data));
+}
+
+// Leaves for the provider of identities; the page comes back with a ticket.
+async function leaveForProvider(form, data) {
+  const provider = await import(data.providerScript);
+  await provider.leave((action, body) => post(data, action, body), data.provider);
+  return "One moment…";
+}
+
+// Signs in with the ticket with which the person came back. A provider's word opens no keys: the page that asks gets a session.
+async function signInWithTicket(data, answer) {
+  if (!answer.hasAccount) {
+    const provider = await import(data.providerScript);
+    provider.keepTicket(answer);
+    location.assign("/account");
+    return "You have no account at this cloud yet. One moment…";
+  }
+  const session = await post(data, "sessions/create", { ticket: answer.ticket, deviceName: "Browser", lifetime: "session" });
+  return handOver(data, session.ckWebAuthToken);
+}
+
 // Makes an account, then signs in to it. The salt is made here, so that no cloud can choose it.
 async function signUp(form, data) {
   const { email, name, password, again } = form.elements;
@@ -146,17 +177,34 @@ if (typeof document !== "undefined") {
       message.textContent = error.message;
     }
   }
-  form.addEventListener("submit", async (event) => {
-    event.preventDefault();
+  const attempt = async (step) => {
     button.disabled = true;
     message.textContent = "One moment…";
     try {
-      const text = await act(form, form.dataset);
+      const text = await step(form, form.dataset);
       if (text) message.textContent = text;
       form.hidden = true;
     } catch (error) {
       message.textContent = error.message;
       button.disabled = false;
     }
+  };
+  form.addEventListener("submit", (event) => {
+    event.preventDefault();
+    attempt(act);
   });
+  if (form.dataset.provider) {
+    document.getElementById("use-provider").addEventListener("click", () => attempt(leaveForProvider));
+    import(form.dataset.providerScript).then(({ takeTicket }) => {
+      const answer = takeTicket();
+      if (answer) attempt((_, data) => signInWithTicket(data, answer));
+    });
+  }
+  if (form.dataset.passkeys) {
+    import(form.dataset.passkeys).then(({ isAvailable }) => {
+      const passkey = document.getElementById("use-passkey");
+      passkey.hidden = !isAvailable();
+      passkey.addEventListener("click", () => attempt(signInWithPasskey));
+    });
+  }
 }

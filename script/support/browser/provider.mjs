@@ -1,0 +1,204 @@
+// People who sign in at a provider of identities: their first account, their keys, an account that is connected, and what others try.
+//
+// node provider.mjs WELKIN PROVIDER [FOLDER]
+import assert from "node:assert/strict";
+import { execFileSync, spawn } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join, resolve } from "node:path";
+import { startBrowser } from "../web-push/browser.mjs";
+import { People, until } from "../people.mjs";
+import { addAuthenticator } from "./passkeys.mjs";
+import { personAt } from "./person.mjs";
+
+const [program, providerProgram, pictures] = process.argv.slice(2);
+const container = "iCloud.com.example.provider";
+const password = "correct horse battery";
+const say = (text) => console.log(`  ${text}`);
+if (pictures) mkdirSync(pictures, { recursive: true });
+
+const freePort = () => new Promise((done) => {
+  const server = createServer().listen(0, "127.0.0.1", () => {
+    const { port } = server.address();
+    server.close(() => done(port));
+  });
+});
+
+const claims = {
+  "ada-at-work": { email: "ada@example.com", email_verified: true, name: "Ada Lovelace" },
+  "eve-at-work": { email: "grace@example.com", email_verified: true, name: "Eve" },
+  "zoe-at-work": {},
+};
+const [port, providerPort] = [await freePort(), await freePort()];
+const base = `http://localhost:${port}`;
+const issuer = `http://127.0.0.1:${providerPort}`;
+const people = new People(resolve(program), "", container, { variables: {} });
+const { folder } = people;
+writeFileSync(`${folder}/secret`, "the-clouds-secret-at-the-provider\n", { mode: 0o600 });
+people.serve = ["--public-url", base, "--oidc-issuer", issuer, "--oidc-client-id", "welkin", "--oidc-client-secret-file", `${folder}/secret`, "--oidc-name", "Example Work"];
+people.base = `http://127.0.0.1:${port}`;
+setTimeout(() => fail(new Error("the check takes longer than five minutes")), 300_000).unref();
+
+async function fail(error) {
+  console.error(error);
+  await people.end();
+  process.exit(1);
+}
+
+async function main() {
+  const provider = spawn(resolve(providerProgram), ["--port", String(providerPort), ...Object.entries(claims).flatMap(([sub, more]) => ["--user-claims", JSON.stringify({ sub, ...more })])],
+    { stdio: ["ignore", "ignore", "ignore"], env: { ...process.env, PYTHONWARNINGS: "ignore" } });
+  people.running.push(provider);
+  await until("a provider", () => fetch(`${issuer}/.well-known/openid-configuration`).then(({ ok }) => ok, () => false));
+  await people.start();
+  people.operator("account", "add", "grace@example.com", "--password-file", `${folder}/password`);
+  const token = people.variables.CLOUDKIT_API_TOKEN;
+
+  const browser = startBrowser(folder, ["--disable-background-networking"]);
+  people.running.push(browser.process);
+  const seen = [];
+  const problems = [];
+  async function open(url, { width = 1280, isDark = false } = {}) {
+    const { browserContextId } = await browser.send("Target.createBrowserContext");
+    return browser.open(url, {
+      browserContextId,
+      prepare: async (call) => {
+        await call("Network.enable", { maxPostDataSize: 1 << 24 });
+        await call("Runtime.enable");
+        await call("Emulation.setDeviceMetricsOverride", { width, height: 900, deviceScaleFactor: 1, mobile: width < 500 });
+        await call("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: isDark ? "dark" : "light" }] });
+      },
+      watch: ({ method, params }) => {
+        if (method === "Network.requestWillBeSent") seen.push({ url: params.request.url, body: params.request.postData || "" });
+        if (method === "Runtime.exceptionThrown") problems.push(params.exceptionDetails.exception?.description || params.exceptionDetails.text);
+      },
+    });
+  }
+  const shoot = async (page, name) => {
+    if (!pictures) return;
+    const { data } = await page.call("Page.captureScreenshot", { captureBeyondViewport: true });
+    writeFileSync(join(pictures, `${name}.png`), Buffer.from(data, "base64"));
+  };
+  const { text, message, shows, says, click, signIn, ...person } = personAt({ until, password });
+  const submit = async (page, id, values) => {
+    await until(`the form ${id}`, () => page.run(`Boolean(document.getElementById(${JSON.stringify(id)}))`).catch(() => false));
+    await person.submit(page, id, values);
+  };
+  const isReady = (page) => until("all parts", () => page.run(`document.querySelectorAll("#shares h3").length === 2`).catch(() => false)).catch(async (error) => {
+    throw new Error(`${error.message}; it says: ${await message(page)}; it shows: ${await text(page)}`);
+  });
+  /** Goes to the provider, signs in there as one of its people, and comes back. */
+  async function through(page, subject, back = "/account") {
+    await until("the button", () => page.run(`Boolean(document.getElementById("use-provider"))`).catch(() => false));
+    await click(page, "#use-provider");
+    await until("the provider", () => page.run(`location.origin === ${JSON.stringify(issuer)} && Boolean(document.querySelector("[name=sub]"))`).catch(() => false));
+    await page.run(`{ const field = document.querySelector("[name=sub]"); field.value = ${JSON.stringify(subject)}; field.form.requestSubmit() }`);
+    await until("the way back", () => page.run(`location.origin === ${JSON.stringify(base)} && location.pathname === ${JSON.stringify(back)} && document.readyState === "complete"`).catch(() => false));
+  }
+
+  // The first sign-in makes the account, and its keys, in the page.
+  let page = await open(`${base}/account`);
+  await addAuthenticator(page, true);
+  await through(page, "ada-at-work");
+  await shows(page, "Example Work knows you as ada@example.com");
+  await shoot(page, "provider-1-newcomer-1280-light");
+  await submit(page, "make-account", {});
+  await until("the words", () => page.run(`document.querySelectorAll("#words-made li").length === 12`).catch(() => false));
+  const words = await page.run(`[...document.querySelectorAll("#words-made li")].map((item) => item.textContent).join(" ")`);
+  await isReady(page);
+  await shows(page, "ada@example.com is proved to be yours");
+  await shoot(page, "provider-2-words-1280-light");
+  await click(page, "#words-done");
+  await submit(page, "add-passkey", { name: "Laptop" });
+  await says(page, /opens your encrypted data/);
+  say("a person of the provider made an account: keys and words in the page, a passkey without typing anything");
+
+  // The provider's word opens nothing; the passkey and the words do.
+  await click(page, "#sign-out");
+  await says(page, /signed out/);
+  await through(page, "ada-at-work");
+  await shows(page, "what signed you in computes no key");
+  await shoot(page, "provider-3-without-keys-1280-light");
+  await submit(page, "open-keys", {});
+  await says(page, /Your encrypted data is open in this page/);
+  await submit(page, "change-password", { wanted: password, again: password });
+  await says(page, /The password is set/);
+  people.variables.CLOUDKIT_ENDPOINT = people.base;
+  const login = execFileSync(resolve(program), ["login", "--endpoint", people.base, "--container", container, "--api-token", token, "--email", "ada@example.com", "--profile", "ada", "--password-file", `${folder}/password`, "--json"],
+    { env: people.variables, encoding: "utf8" });
+  assert.doesNotMatch(login, /recoveryWords/, "the device opened the keys that the page had made");
+  await page.close();
+
+  page = await open(`${base}/account`, { width: 390, isDark: true });
+  await through(page, "ada-at-work");
+  await submit(page, "open-keys", { agreed: "wrong" });
+  await says(page, /does not open with this password|Wrong password/);
+  await submit(page, "open-keys", { agreed: password });
+  await says(page, /Your encrypted data is open in this page/);
+  await shoot(page, "provider-4-390-dark");
+  assert.ok(await page.run(`document.documentElement.scrollWidth <= innerWidth`), "nothing is wider than the page");
+  await page.close();
+  say("the word of the provider signs in and opens nothing; passkey and password open, also on a device");
+
+  // An address leads to nobody's account; its owner connects the provider.
+  page = await open(`${base}/account`);
+  await through(page, "eve-at-work");
+  await submit(page, "make-account", {});
+  await says(page, /There is an account for this address already/);
+  await click(page, "#connect-own");
+  await signIn(page, "grace@example.com");
+  await isReady(page);
+  await shows(page, "You came back from Example Work");
+  await submit(page, "connect", { agreed: "wrong" });
+  await says(page, /Wrong password/);
+  await submit(page, "connect", { agreed: password });
+  await says(page, /You can sign in with Example Work from now on/);
+  await click(page, "#sign-out");
+  await says(page, /signed out/);
+  await through(page, "eve-at-work");
+  await isReady(page);
+  await shows(page, "Signed in as grace@example.com");
+  await page.close();
+  // A person without an address types one, which is not proved.
+  page = await open(`${base}/account`);
+  await through(page, "zoe-at-work");
+  await submit(page, "make-account", { email: "zoe@example.com", name: "Zoe" });
+  await until("the words", () => page.run(`document.querySelectorAll("#words-made li").length === 12`).catch(() => false));
+  await page.close();
+  say("an address of another's account leads to nothing; its owner connects the provider; a person without an address");
+
+  // The window of an app, and what was not begun here.
+  page = await open(`${base}/sign-in?container=${container}&environment=development&ckAPIToken=${token}`);
+  await through(page, "ada-at-work", "/sign-in");
+  await says(page, /You are signed in/);
+  await page.close();
+  page = await open(`${base}/provider?code=stolen&state=stolen`);
+  await says(page, /not begun in this tab/);
+  assert.equal(await page.run(`location.search`), "", "the code is not in the address");
+  await page.close();
+  page = await open(`${base}/account`);
+  await until("the button", () => page.run(`Boolean(document.getElementById("use-provider"))`));
+  await click(page, "#use-provider");
+  await until("the provider", () => page.run(`Boolean(document.querySelector("[value=deny]"))`).catch(() => false));
+  await click(page, "[value=deny]");
+  await says(page, /Example Work did not sign you in \(access_denied\)/);
+  await page.close();
+  say("the window of an app; a code from elsewhere and a refusal say so");
+
+  assert.deepEqual(problems, [], "the pages reported errors");
+  const secrets = { words, password, "the cloud's secret": "the-clouds-secret-at-the-provider" };
+  for (const [what, secret] of Object.entries(secrets)) {
+    for (const { url, body } of seen) assert.ok(!url.includes(encodeURIComponent(secret)) && !body.includes(secret), `${what} is in a request to ${url}`);
+  }
+  const data = join(folder, "data");
+  for (const entry of readdirSync(data, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())) {
+    const file = readFileSync(join(entry.parentPath ?? entry.path, entry.name)).toString("latin1");
+    for (const [what, secret] of Object.entries(secrets)) assert.ok(!file.includes(secret), `${what} is in ${entry.name}`);
+  }
+  say(`${seen.length} requests, none with a secret; none is in the cloud's files`);
+}
+
+await main().then(async () => {
+  await people.end();
+  process.exit(0);
+}, fail);
