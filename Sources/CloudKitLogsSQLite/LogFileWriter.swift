@@ -31,9 +31,12 @@ struct LogFileWriter {
         guard descriptor >= 0 else { throw LogStoreError(.unavailable, "the log \(path) cannot be created") }
         close(descriptor)
         database = try Database(path: path, isWriter: true)
+        // In one transaction, since another process may be making the tables: between two reads it would leave a file that is neither new nor a log.
+        try database.execute("BEGIN")
         let application = try database.number("PRAGMA application_id")
         let version = try database.number("PRAGMA user_version")
         let tables = try database.number("SELECT count(*) FROM sqlite_schema")
+        try database.execute("COMMIT")
         let isNew = application == 0 && version == 0 && tables == 0
         guard isNew || application == LogFileFormat.applicationID && version == LogFileFormat.version else {
             throw LogStoreError(.damaged, "the file is no log of this version")
