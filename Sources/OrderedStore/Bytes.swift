@@ -16,16 +16,20 @@ extension [UInt8] {
     /// Less than, equal to or greater than zero, as these bytes come before, equal or come after `other`.
     @inline(__always)
     package func order(to other: [UInt8]) -> Int {
-        withUnsafeBytes { mine in
-            other.withUnsafeBytes { theirs in
-                let shared = Swift.min(mine.count, theirs.count)
-                // An empty buffer may have no address; memcmp wants one.
-                if shared > 0, let left = mine.baseAddress, let right = theirs.baseAddress {
-                    let order = memcmp(left, right, shared)
-                    if order != 0 { return Int(order) }
-                }
-                return mine.count - theirs.count
-            }
+        withUnsafeBytes { mine in other.withUnsafeBytes { mine.order(to: $0) } }
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Less than, equal to or greater than zero, as these bytes come before, equal or come after `other`.
+    @inline(__always)
+    func order(to other: UnsafeRawBufferPointer) -> Int {
+        let shared = Swift.min(count, other.count)
+        // An empty buffer may have no address; memcmp wants one.
+        if shared > 0, let left = baseAddress, let right = other.baseAddress {
+            let order = memcmp(left, right, shared)
+            if order != 0 { return Int(order) }
         }
+        return count - other.count
     }
 }

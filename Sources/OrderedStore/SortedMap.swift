@@ -5,6 +5,8 @@
 package struct SortedMap<Value: Sendable>: Sendable {
     /// None is empty.
     private var runs: [SortedRun<Value>] = []
+    /// For each run its first key at some time: behind all of the run before it. Keys before the first one are in the first run.
+    private var starts = SortedKeys()
     /// The number of entries.
     package private(set) var count = 0
 
@@ -18,10 +20,18 @@ package struct SortedMap<Value: Sendable>: Sendable {
     package subscript(key: Bytes) -> Value? {
         get { runs.isEmpty ? nil : runs[run(for: key)][key] }
         set {
-            if runs.isEmpty { runs.append(SortedRun()) }
+            if runs.isEmpty {
+                if newValue == nil { return }
+                runs.append(SortedRun())
+                starts.insert(key, at: 0)
+            }
             let index = run(for: key)
             change(at: index) { $0[key] = newValue }
-            if newValue != nil, let upper = runs[index].takeUpperHalf() { runs.insert(upper, at: index + 1) }
+            if newValue != nil, let upper = runs[index].takeUpperHalf(), let start = upper.start {
+                if index == 0, let first = runs[0].start { starts.replaceFirst(by: first) }
+                runs.insert(upper, at: index + 1)
+                starts.insert(start, at: index + 1)
+            }
         }
     }
 
@@ -62,19 +72,15 @@ package struct SortedMap<Value: Sendable>: Sendable {
         let before = runs[index].count
         body(&runs[index])
         count += runs[index].count - before
-        if runs[index].isEmpty { runs.remove(at: index) }
+        if runs[index].isEmpty {
+            runs.remove(at: index)
+            starts.remove(at: index)
+        }
     }
 
     /// The last run that begins at or before `key`, or the first of all.
     private func run(for key: Bytes) -> Int {
-        var low = 1
-        var high = runs.count
-        while low < high {
-            let middle = (low + high) / 2
-            // No run is empty.
-            if let first = runs[middle].firstKey, key.precedes(first) { high = middle } else { low = middle + 1 }
-        }
-        return max(low - 1, 0)
+        max(starts.count(notBehind: key) - 1, 0)
     }
 
     /// The runs that may have keys of a range.

@@ -7,8 +7,8 @@ struct SortedRun<Value: Sendable>: Sendable {
     private static var chunksMax: Int { 256 }
 
     private struct Chunk: Sendable {
-        var keys: [Bytes]
-        var values: [Value]
+        var keys = SortedKeys()
+        var values: [Value] = []
     }
 
     /// A place before a key, or the end.
@@ -19,6 +19,8 @@ struct SortedRun<Value: Sendable>: Sendable {
 
     /// None is empty.
     private var chunks: [Chunk] = []
+    /// For each chunk its first key at some time: behind all of the chunk before it. Keys before the first one are in the first chunk.
+    private var starts = SortedKeys()
     /// The number of entries.
     private(set) var count = 0
     /// The chunk that was inserted last.
@@ -27,8 +29,8 @@ struct SortedRun<Value: Sendable>: Sendable {
     /// Creates an empty run.
     init() {}
 
-    /// The least key; nil where there are no entries.
-    var firstKey: Bytes? { chunks.first?.keys[0] }
+    /// The first key at some time, behind all of the run before this one; nil where there are no entries.
+    var start: Bytes? { starts.isEmpty ? nil : starts[0] }
 
     /// Whether there are no entries.
     var isEmpty: Bool { count == 0 }
@@ -71,6 +73,7 @@ struct SortedRun<Value: Sendable>: Sendable {
         let middle = lastInsertion == chunks.count - 1 ? chunks.count - 1 : chunks.count / 2
         var upper = SortedRun()
         upper.chunks = Array(chunks[middle...])
+        upper.starts = starts.takeSuffix(from: middle)
         upper.count = upper.chunks.reduce(0) { $0 + $1.keys.count }
         chunks.removeSubrange(middle...)
         count -= upper.count
@@ -91,6 +94,7 @@ struct SortedRun<Value: Sendable>: Sendable {
         let firstWhole = start.offset == 0 ? start.chunk : start.chunk + 1
         for chunk in chunks[firstWhole..<end.chunk] { count -= chunk.keys.count }
         chunks.removeSubrange(firstWhole..<end.chunk)
+        starts.removeSubrange(firstWhole..<end.chunk)
         if firstWhole > start.chunk {
             removeOffsets(start.offset..<chunks[start.chunk].keys.count, inChunk: start.chunk)
         }
@@ -100,12 +104,15 @@ struct SortedRun<Value: Sendable>: Sendable {
 extension SortedRun {
     private mutating func insert(_ value: Value, under key: Bytes) {
         if chunks.isEmpty {
-            chunks.append(Chunk(keys: [key], values: [value]))
+            chunks.append(Chunk())
+            chunks[0].keys.insert(key, at: 0)
+            chunks[0].values.append(value)
+            starts.insert(key, at: 0)
             count = 1
             return
         }
         let index = chunk(for: key)
-        let offset = offset(of: key, inChunk: index)
+        let offset = chunks[index].keys.firstIndex(notBefore: key)
         if offset < chunks[index].keys.count, chunks[index].keys[offset] == key {
             chunks[index].values[offset] = value
             return
@@ -120,9 +127,11 @@ extension SortedRun {
         // Keys that arrive in order leave full chunks behind them.
         let middle = offset == Self.chunkCountMax ? Self.chunkCountMax : Self.chunkCountMax / 2
         let upper = Chunk(
-            keys: Array(chunks[index].keys[middle...]), values: Array(chunks[index].values[middle...]))
-        chunks[index].keys.removeSubrange(middle...)
+            keys: chunks[index].keys.takeSuffix(from: middle), values: Array(chunks[index].values[middle...]))
         chunks[index].values.removeSubrange(middle...)
+        // Keys before the first start are in the first chunk.
+        if index == 0 { starts.replaceFirst(by: chunks[0].keys[0]) }
+        starts.insert(upper.keys[0], at: index + 1)
         chunks.insert(upper, at: index + 1)
         lastInsertion = index + 1
     }
@@ -138,6 +147,7 @@ extension SortedRun {
         count -= offsets.count
         if offsets.count == chunks[index].keys.count {
             chunks.remove(at: index)
+            starts.remove(at: index)
             return
         }
         chunks[index].keys.removeSubrange(offsets)
@@ -182,29 +192,13 @@ extension SortedRun {
     private func firstPosition(from key: Bytes) -> Position {
         if chunks.isEmpty { return Position(chunk: 0, offset: 0) }
         let index = chunk(for: key)
-        let offset = offset(of: key, inChunk: index)
+        let offset = chunks[index].keys.firstIndex(notBefore: key)
         return offset < chunks[index].keys.count
             ? Position(chunk: index, offset: offset) : Position(chunk: index + 1, offset: 0)
     }
 
     /// The last chunk that begins at or before `key`, or the first of all.
     private func chunk(for key: Bytes) -> Int {
-        var low = 1
-        var high = chunks.count
-        while low < high {
-            let middle = (low + high) / 2
-            if key.precedes(chunks[middle].keys[0]) { high = middle } else { low = middle + 1 }
-        }
-        return low - 1
-    }
-
-    private func offset(of key: Bytes, inChunk index: Int) -> Int {
-        var low = 0
-        var high = chunks[index].keys.count
-        while low < high {
-            let middle = (low + high) / 2
-            if chunks[index].keys[middle].precedes(key) { low = middle + 1 } else { high = middle }
-        }
-        return low
+        max(starts.count(notBehind: key) - 1, 0)
     }
 }

@@ -66,6 +66,27 @@ struct SortedMapTests {
         #expect(map.isEmpty && map.entries(in: KeyRange(lower: [0], upper: [255])).isEmpty)
     }
 
+    @Test func `keys from the last to the first with long beginnings in common agree with a sorted list`() {
+        var map = SortedMap<Int>()
+        let beginnings: [Bytes] = [
+            [], [0], Bytes(repeating: 7, count: 20), Bytes(repeating: 7, count: 27), [7, 7], [255],
+        ]
+        let keys = beginnings.flatMap { beginning in
+            (0..<12_000).map { beginning + [UInt8($0 >> 8), UInt8($0 & 255)] + Bytes(repeating: 0, count: $0 % 9) }
+        }
+        let sorted = Set(keys).sorted { $0.lexicographicallyPrecedes($1) }
+        for (index, key) in sorted.enumerated().reversed() { map[key] = index }
+        #expect(map.count == sorted.count)
+        #expect(map.entries(in: KeyRange(lower: [], upper: [255, 255])).map(\.key) == sorted)
+        for (index, key) in sorted.enumerated() { #expect(map[key] == index) }
+        // Neighbours that are not there.
+        for key in sorted where map[key + [1]] != nil { #expect(sorted.contains(key + [1])) }
+        for index in stride(from: 0, to: sorted.count, by: 997) {
+            let range = KeyRange(lower: sorted[index] + [0], upper: [255, 255])
+            #expect(map.entries(in: range, limit: 1).first?.key == (index + 1 < sorted.count ? sorted[index + 1] : nil))
+        }
+    }
+
     @Test func `a copy keeps its content`() {
         var map = SortedMap<Int>()
         for index in 0..<1000 { map[[UInt8(index / 256), UInt8(index % 256)]] = index }
