@@ -37,7 +37,7 @@ struct PostgresSession: ~Copyable {
         warnings.initialize(to: 0)
         try connectToAnyHost()
         // Engines that do not know a setting go without it.
-        for statement in [PostgresStatement.endIdleTransactions, .awaitDisk, .keepPlans, .useIndexes] {
+        for statement in [PostgresStatement.endIdleTransactions, .awaitDisk, .keepPlans, .useIndexes, .workAlone] {
             try? run(PostgresRequest(statement))
         }
     }

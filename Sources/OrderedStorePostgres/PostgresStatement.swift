@@ -23,7 +23,7 @@ enum PostgresStatement: Hashable, Sendable {
     // Opening.
     case tables, createSchema, storeApart
     case create(PostgresTable)
-    case endIdleTransactions, awaitDisk, keepPlans, useIndexes
+    case endIdleTransactions, awaitDisk, keepPlans, useIndexes, workAlone
     // Hints between nodes.
     case listen, notify
 
@@ -36,7 +36,7 @@ enum PostgresStatement: Hashable, Sendable {
             .beginRead, .beginWrite, .commit, .rollback, .lockPartition, .value, .scan, .scanBack,
             .clear, .clearRange, .noteRequest, .findRequest, .forgetRequest, .forgetOldRequests, .identity,
             .addIdentity, .renewEpoch, .anyEntry, .partitionNames, .tables, .createSchema, .storeApart,
-            .endIdleTransactions, .awaitDisk, .keepPlans, .useIndexes, .listen, .notify,
+            .endIdleTransactions, .awaitDisk, .keepPlans, .useIndexes, .workAlone, .listen, .notify,
         ] + PostgresTable.allCases.map { .create($0) } + rowCounts.map { .set(rows: $0) }
             + rowCounts.map { .values(rows: $0) }
     }
@@ -67,7 +67,7 @@ enum PostgresStatement: Hashable, Sendable {
         case .identity, .addIdentity, .renewEpoch: .store
         case .anyEntry, .partitionNames: .inspection
         case .tables, .createSchema, .create, .storeApart, .endIdleTransactions, .awaitDisk, .keepPlans,
-            .useIndexes:
+            .useIndexes, .workAlone:
             .opening
         case .listen, .notify: .hint
         }
@@ -165,6 +165,8 @@ enum PostgresStatement: Hashable, Sendable {
         case .keepPlans: "SET plan_cache_mode = force_generic_plan"
         // A plan that was made while the table was small would read all of it for ever.
         case .useIndexes: "SET enable_seqscan = off"
+        // For a table without statistics the server may plan look-ups of many keys for several processes, which take milliseconds to start.
+        case .workAlone: "SET max_parallel_workers_per_gather = 0"
         case .listen: "LISTEN \"\(Self.channel(schema: schema))\""
         case .notify: "SELECT pg_notify($1, $2)"
         }

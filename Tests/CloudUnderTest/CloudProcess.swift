@@ -23,9 +23,10 @@ package final class CloudProcess {
     ///   - arguments: Further options of `welkin serve`.
     ///   - environment: Further variables for `welkin serve`.
     ///   - descriptorsMax: The descriptors that `welkin serve` may have open; nil for those of this process.
+    ///   - other: A cloud of whose nodes this is another one: it gets its secret.
     package init(
         binary: String? = nil, in parent: String? = nil, logLevel: String = "warning", arguments: [String] = [],
-        environment: [String: String] = [:], descriptorsMax: Int? = nil
+        environment: [String: String] = [:], descriptorsMax: Int? = nil, nodeOf other: CloudProcess? = nil
     ) throws {
         guard let program = binary ?? Self.program() else {
             throw ChildFailure(program: "welkin", reason: "not built; run swift build, or name it in WELKIN_BINARY")
@@ -39,6 +40,11 @@ package final class CloudProcess {
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         held = try HeldPort()
+        if let other {
+            try FileManager.default.createDirectory(
+                atPath: data, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            try FileManager.default.copyItem(atPath: other.data + "/secret", toPath: data + "/secret")
+        }
         try restart()
     }
 
@@ -134,7 +140,8 @@ package final class CloudProcess {
     /// Runs another command of the program on this cloud's data folder.
     package func run(_ command: String...) throws {
         let output = folder + "/command"
-        let tool = try ChildProcess([binary] + command + ["--data", data], variables: variables, output: output)
+        let tool = try ChildProcess(
+            [binary] + command + ["--data", data], variables: variables.merging(environment) { $1 }, output: output)
         guard tool.wait() == 0 else {
             throw ChildFailure(program: "welkin " + command.prefix(2).joined(separator: " "), reason: tail(of: output))
         }

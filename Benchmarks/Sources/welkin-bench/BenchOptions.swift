@@ -12,7 +12,7 @@ struct BenchOptions {
     var records: Int?
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,u,p,r,r+,n,n4,w,t,f,m,h,h+,g,g+,l,c+] [--rounds N] [--records N] [--welkin PATH] [--against PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,u,p,r,r+,n,n4,w,t,f,m,h,h+,g,g+,l,c+,qa,qe,qo,qc,qp,qn,qh] [--rounds N] [--records N] [--welkin PATH] [--against PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (informative, without bound)
@@ -42,6 +42,13 @@ struct BenchOptions {
           l  processor time of a save with the log of requests against the same without (at most 1.02)
           c+ processor time of saves, lookups, records of a page of changes and empty pages; with --against PATH that of another
              server as well, round by round
+          qa batches of 200 records on PostgreSQL against pgbench with the same statements (at least 0.60)
+          qe single saves of 64 clients in 64 partitions on PostgreSQL against pgbench with the same statements (at least 0.50)
+          qo saves of 64 clients in one partition on a slow disk against one sync for each (at least 20)
+          qc processor time of the node for a save on PostgreSQL against SQLite (at most 1.30)
+          qp saving one record among a million partitions against a thousand (at most 1.10)
+          qn processor time of two and three nodes for a request against one (at most 1.05)
+          qh from a save at one node to a device's notification at another (p50 at most 5 ms, p99 20 ms)
         """
 
     init(_ arguments: [String]) throws {

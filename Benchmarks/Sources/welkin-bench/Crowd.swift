@@ -27,8 +27,10 @@ final class Crowd {
     /// - Parameters:
     ///   - listeners: The number of devices of each user that are notified of the user's saves.
     ///   - idle: The number of devices of each user that share the saving device's session and are not notified.
+    ///   - port: That of another node at which devices wait; nil for the one on which saves are made.
     init(
-        on cloud: CloudProcess, people count: Int, listeners: Int, idle: Int, savers: Int
+        on cloud: CloudProcess, people count: Int, listeners: Int, idle: Int, savers: Int,
+        listeningAt port: UInt16? = nil
     ) throws {
         self.savers = savers
         let first = try cloud.signIn(container: Bench.container, profile: "crowd")
@@ -81,7 +83,9 @@ final class Crowd {
             }
             people.append(person)
         }
-        exchange = try RawExchange(port: cloud.port, connections: savers + devices.count)
+        exchange = try RawExchange(
+            ports: Array(repeating: cloud.port, count: savers)
+                + Array(repeating: port ?? cloud.port, count: devices.count), connections: savers + devices.count)
     }
 
     var deviceCount: Int { devices.count }

@@ -35,15 +35,23 @@ struct WelkinBench {
                 ("t", bench.treeSharing), ("f", bench.firstFetches), ("h", bench.hundred),
                 ("h+", bench.subscribedHundred), ("g", bench.fairness), ("g+", bench.fairnessOfTurns),
                 ("l", bench.logging), ("r", bench.returningDevices), ("r+", bench.greedyReaders),
+                ("qa", bench.databaseBatches), ("qe", bench.databaseSaves), ("qo", bench.databaseSavesOfOnePartition),
+                ("qc", bench.databaseCosts), ("qp", bench.databasePartitions),
             ]
             for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
                 let comparison = try await measure()
                 report.comparisons.append(comparison)
                 print(comparison.lines.joined(separator: "\n") + "\n")
             }
+            if options.only.isEmpty || options.only.contains("qn") {
+                let comparisons = try bench.nodes()
+                report.comparisons += comparisons
+                print(comparisons.flatMap(\.lines).joined(separator: "\n") + "\n")
+            }
             let bounds: [(String, () async throws -> [Figure])] = [
                 ("n", bench.notifications), ("n4", bench.crowdedNotifications), ("w", bench.idleConnections),
                 ("i", bench.identityProofs), ("m", bench.firstFetch), ("c+", bench.requestCosts),
+                ("qh", bench.hints),
             ]
             for (id, measure) in bounds where options.only.isEmpty || options.only.contains(id) {
                 let figures = try await measure()

@@ -22,11 +22,16 @@ package final class RawExchange {
     private var pending: [Event] = []
     private var firstPending = 0
 
-    package init(port: UInt16, connections count: Int) throws(RawFailure) {
+    package convenience init(port: UInt16, connections count: Int) throws(RawFailure) {
+        try self.init(ports: [port], connections: count)
+    }
+
+    /// Connects to several servers in turn: the first connection to the first one, the next to the next.
+    package init(ports: [UInt16], connections count: Int) throws(RawFailure) {
         // A killed peer has to be an error of `write` and not the end of this process.
         signal(SIGPIPE, SIG_IGN)
         var connections: [RawConnection] = []
-        for _ in 0..<count { connections.append(try RawConnection(port: port)) }
+        for index in 0..<count { connections.append(try RawConnection(port: ports[index % ports.count])) }
         self.connections = connections
     }
 
