@@ -105,11 +105,7 @@ extension SortedRun {
     private mutating func insert(_ value: Value, under key: Bytes) {
         if chunks.isEmpty {
             chunks.append(Chunk())
-            chunks[0].keys.insert(key, at: 0)
-            chunks[0].values.append(value)
             starts.insert(key, at: 0)
-            count = 1
-            return
         }
         let index = chunk(for: key)
         let offset = chunks[index].keys.firstIndex(notBefore: key)
