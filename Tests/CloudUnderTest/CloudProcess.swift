@@ -9,7 +9,7 @@ package final class CloudProcess {
     private let binary: String
     private let logLevel: String
     private let arguments: [String]
-    /// Further variables for `welkin serve`, from its next start on.
+    /// Further variables for `welkin serve`, from its next start on, and for other commands.
     package var environment: [String: String]
     private let descriptorsMax: Int?
     private var process: ChildProcess?
@@ -21,7 +21,7 @@ package final class CloudProcess {
     ///   - parent: The parent of the folder; nil for the system's temporary folder.
     ///   - logLevel: The log level of the cloud.
     ///   - arguments: Further options of `welkin serve`.
-    ///   - environment: Further variables for `welkin serve`.
+    ///   - environment: Further variables for `welkin serve` and for other commands.
     ///   - descriptorsMax: The descriptors that `welkin serve` may have open; nil for those of this process.
     ///   - other: A cloud of whose nodes this is another one: it gets its secret.
     package init(

@@ -86,13 +86,7 @@ struct Bench {
         let exchange = try RawExchange(port: cloud.port, connections: 8)
         _ = try ask(exchange, user.makeZone("Batches"))
         let template = BatchTemplate(user, zone: "Batches", count: 200)
-        if !indexes {
-            // A first record creates the type; then its indexes can be removed.
-            _ = try ask(exchange, BatchTemplate(user, zone: "Batches", count: 1).request(first: 999_999_999))
-            for field in ["title", "count", "date"] {
-                try cloud.run("schema", "index", Self.container, "Bench", field)
-            }
-        }
+        if !indexes { try removeIndexes(on: cloud, by: user, zone: "Batches", over: exchange) }
         let seconds = options.isQuick ? 1.0 : 4.0
         var next = 0
         var processor: [Double] = []
@@ -118,6 +112,14 @@ struct Bench {
         comparison.remarks.append(
             "8 connections; server processor time \(Int(Comparison.median(processor))) µs a record")
         return comparison
+    }
+
+    /// Removes the indexes of all fields. A first record creates their type.
+    func removeIndexes(
+        on cloud: CloudProcess, by user: SignedInUser, zone: String, over exchange: RawExchange
+    ) throws {
+        _ = try ask(exchange, BatchTemplate(user, zone: zone, count: 1).request(first: 999_999_999))
+        for field in ["title", "count", "date"] { try cloud.run("schema", "index", Self.container, "Bench", field) }
     }
 
     /// Measures lookups of one record against a JSON echo of the web framework.
@@ -214,22 +216,26 @@ struct Bench {
         try fill("Saves", count: large, by: fullUser, port: full.port, payload: "AAAA")
         comparison.remarks.append(
             "1 connection, 2 servers; filling took \(Int(Moment.now.seconds(since: filling))) s")
-        let onFull = try RawExchange(port: full.port, connections: 1)
-        let onEmpty = try RawExchange(port: empty.port, connections: 1)
+        try alternateSaves(&comparison, on: [(full, fullUser), (empty, emptyUser)])
+        return comparison
+    }
+
+    /// Measures the median times of saves on two servers with a zone "Saves". They alternate, so that other load of the machine affects both.
+    func alternateSaves(_ comparison: inout Comparison, on sides: [(cloud: CloudProcess, user: SignedInUser)]) throws {
+        let exchanges = try sides.map { try RawExchange(port: $0.cloud.port, connections: 1) }
         let count = options.isQuick ? 50 : 400
         for round in 0...rounds {
-            var (here, there): ([Double], [Double]) = ([], [])
+            var times = [[Double]](repeating: [], count: sides.count)
             for turn in 0..<count {
-                // Saves alternate, so that other load of the machine affects both.
                 let record = 500_000_000 + round * count + turn
-                here.append(try timeOfSave(record, by: fullUser, over: onFull))
-                there.append(try timeOfSave(record, by: emptyUser, over: onEmpty))
+                for side in sides.indices {
+                    times[side].append(try timeOfSave(record, by: sides[side].user, over: exchanges[side]))
+                }
             }
             guard round > 0 else { continue }
-            comparison.measured.append(Comparison.median(here) * 1e6)
-            comparison.yardstick.append(Comparison.median(there) * 1e6)
+            comparison.measured.append(Comparison.median(times[0]) * 1e6)
+            comparison.yardstick.append(Comparison.median(times[1]) * 1e6)
         }
-        return comparison
     }
 
     /// Measures one save.

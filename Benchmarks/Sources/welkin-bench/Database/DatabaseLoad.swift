@@ -15,9 +15,7 @@ extension Bench {
         defer { cloud.end() }
         let exchange = try RawExchange(port: cloud.port, connections: 8)
         _ = try ask(exchange, user.makeZone("Batches"))
-        // A first record creates the type; then its indexes can be removed.
-        _ = try ask(exchange, BatchTemplate(user, zone: "Batches", count: 1).request(first: 999_999_999))
-        for field in ["title", "count", "date"] { try cloud.run("schema", "index", Self.container, "Bench", field) }
+        try removeIndexes(on: cloud, by: user, zone: "Batches", over: exchange)
         let template = BatchTemplate(user, zone: "Batches", count: 200)
         _ = try ask(exchange, template.request(first: 0))
         let recorded = try RecordedTransaction(on: server, partitions: 1) {
@@ -48,8 +46,7 @@ extension Bench {
             unit: "saves/s", bound: .atLeast, target: 0.50)
         let server = try DatabaseServer()
         defer { server.end() }
-        let cloud = try CloudProcess(
-            binary: welkin, in: folder, arguments: ["--behind-proxy"], environment: store(server))
+        let cloud = try node(on: server)
         defer { cloud.end() }
         let crowd = try Crowd(on: cloud, people: 64, listeners: 0, idle: 0, savers: 64)
         let templates = crowd.people.map { BatchTemplate($0.user, zone: "Z", count: 1) }
@@ -160,20 +157,7 @@ extension Bench {
                 """)
         }
         for (cloud, user) in sides { try makeZone("Saves", on: cloud, by: user) }
-        let exchanges = try sides.map { try RawExchange(port: $0.0.port, connections: 1) }
-        let count = options.isQuick ? 50 : 400
-        for round in 0...rounds {
-            var times: [[Double]] = [[], []]
-            for turn in 0..<count {
-                for side in sides.indices {
-                    times[side].append(
-                        try timeOfSave(round * count + turn, by: sides[side].1, over: exchanges[side]))
-                }
-            }
-            guard round > 0 else { continue }
-            comparison.measured.append(Comparison.median(times[0]) * 1e6)
-            comparison.yardstick.append(Comparison.median(times[1]) * 1e6)
-        }
+        try alternateSaves(&comparison, on: sides)
         comparison.remarks.append(
             "8 entries of 200 bytes in each; memory of the nodes "
                 + sides.map { "\($0.0.residentBytes >> 20)" }.joined(separator: " and ") + " MiB")
@@ -185,6 +169,15 @@ extension Bench {
         try cloud(environment: store(server))
     }
 
-    /// Returns the variables of a cloud on a database.
-    func store(_ server: DatabaseServer) -> [String: String] { ["WELKIN_STORE": server.address(schema: "welkin")] }
+    /// Returns a cloud on a database that takes the addresses of clients from their requests, as a crowd needs.
+    ///
+    /// - Parameter other: A cloud of whose nodes this is another one.
+    func node(on server: DatabaseServer, besides other: CloudProcess? = nil) throws -> CloudProcess {
+        try CloudProcess(
+            binary: welkin, in: folder, arguments: ["--behind-proxy"], environment: store(server), nodeOf: other)
+    }
+
+    private func store(_ server: DatabaseServer) -> [String: String] {
+        ["WELKIN_STORE": server.address(schema: "welkin")]
+    }
 }

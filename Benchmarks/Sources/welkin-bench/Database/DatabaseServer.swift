@@ -9,11 +9,9 @@ final class DatabaseServer {
     private let programs: String
     private var process: ChildProcess?
 
-    /// Makes a cluster and starts its server.
+    /// Makes a cluster and starts its server. PostgreSQL refuses to run as root: then its user needs a way to the temporary folder.
     ///
-    /// - Parameters:
-    ///   - parent: The folder on the disk to be measured. PostgreSQL refuses to run as root: its user needs a way to that folder.
-    ///   - environment: Further variables, such as those of a slower disk.
+    /// - Parameter environment: Further variables, such as those of a slower disk.
     init(environment: [String: String] = [:]) throws {
         guard let programs = Self.programs() else {
             throw BenchError("PostgreSQL is not installed (Debian: postgresql)")

@@ -9,15 +9,6 @@ struct RecordedTransaction {
     /// What was recorded, in short.
     let summary: String
 
-    /// An executed statement with the lengths of its parameters in bytes; nil for numbers.
-    private struct Statement {
-        var text: String
-        var lengths: [Int?]
-    }
-
-    /// The variables that pgbench takes for one statement, and one for the partition.
-    private static let variablesMax = 250
-
     /// Records the transaction of a save.
     ///
     /// - Parameters:
@@ -35,11 +26,11 @@ struct RecordedTransaction {
         usleep(300_000)
         try set([("log_statement", "'none'")])
         let statements = try Self.statements(in: String(server.logText.dropFirst(before)))
-        guard statements.contains(where: { $0.text.hasPrefix("INSERT INTO") && $0.text.contains(".entries") }) else {
+        guard statements.contains(where: \.addsEntries) else {
             throw BenchError("the save sent no entries to the database")
         }
         var writer = ScriptWriter(partitions: partitions)
-        for statement in statements { writer.add(statement.text, lengths: statement.lengths) }
+        for statement in statements { writer.add(statement) }
         script = writer.script
         variables = writer.variables
         summary = writer.summary
@@ -47,37 +38,40 @@ struct RecordedTransaction {
 
     /// Returns the statements of the transaction that writes the most entries.
     private static func statements(in log: String) throws -> [Statement] {
-        var sessions: [Substring: [[Statement]]] = [:]
-        var last: Substring?
-        for line in log.split(separator: "\n", omittingEmptySubsequences: true) {
+        /// The statements of each session since its transaction began.
+        var open: [Substring: [Statement]] = [:]
+        var committed: [[Statement]] = []
+        func changeLast(of session: Substring, _ change: (inout Statement) -> Void) {
+            guard var statements = open[session], let last = statements.indices.last else { return }
+            change(&statements[last])
+            open[session] = statements
+        }
+        var previous: Substring?
+        for line in log.split(separator: "\n") {
             let parts = line.split(separator: " ", maxSplits: 1)
-            if parts.count == 2, parts[0].allSatisfy(\.isNumber) {
-                let session = parts[0]
-                last = nil
-                if let range = parts[1].range(of: "execute ") {
-                    guard let colon = parts[1][range.upperBound...].firstIndex(of: ":") else { continue }
-                    let text = parts[1][parts[1].index(after: colon)...].trimmingCharacters(in: .whitespaces)
-                    if text.hasPrefix("BEGIN") { sessions[session, default: []].append([]) }
-                    if sessions[session] == nil { sessions[session] = [[]] }
-                    sessions[session]![sessions[session]!.count - 1].append(Statement(text: text, lengths: []))
-                    last = session
-                } else if let range = parts[1].range(of: "parameters: "), let list = sessions[session]?.last,
-                    !list.isEmpty
-                {
-                    let lengths = Self.lengths(parts[1][range.upperBound...])
-                    sessions[session]![sessions[session]!.count - 1][list.count - 1].lengths = lengths
-                }
-            } else if let session = last, let list = sessions[session]?.last, !list.isEmpty {
+            guard parts.count == 2, parts[0].allSatisfy(\.isNumber) else {
                 // A statement of several lines.
-                sessions[session]![sessions[session]!.count - 1][list.count - 1].text +=
-                    " " + line.trimmingCharacters(in: .whitespaces)
+                let text = line.trimmingCharacters(in: .whitespaces)
+                if let previous { changeLast(of: previous) { $0.text += " " + text } }
+                continue
+            }
+            let session = parts[0]
+            previous = nil
+            if let range = parts[1].range(of: "execute ") {
+                guard let colon = parts[1][range.upperBound...].firstIndex(of: ":") else { continue }
+                let text = parts[1][parts[1].index(after: colon)...].trimmingCharacters(in: .whitespaces)
+                if text.hasPrefix("BEGIN") { open[session] = [] }
+                open[session, default: []].append(Statement(text: text))
+                if text == "COMMIT", let statements = open.removeValue(forKey: session) { committed.append(statements) }
+                previous = session
+            } else if let range = parts[1].range(of: "parameters: ") {
+                changeLast(of: session) { $0.lengths = lengths(parts[1][range.upperBound...]) }
             }
         }
         func entries(_ statements: [Statement]) -> Int {
-            statements.filter { $0.text.contains("INSERT") }.reduce(0) { $0 + $1.lengths.count }
+            statements.filter(\.addsEntries).reduce(0) { $0 + $1.lengths.count }
         }
-        let transactions = sessions.values.flatMap { $0 }.filter { $0.last?.text == "COMMIT" }
-        guard let found = transactions.max(by: { entries($0) < entries($1) }) else {
+        guard let found = committed.max(by: { entries($0) < entries($1) }) else {
             throw BenchError("the log of the database has no transaction")
         }
         return found
@@ -93,13 +87,22 @@ struct RecordedTransaction {
     }
 }
 
+/// An executed statement.
+private struct Statement {
+    var text: String
+    /// The lengths of its parameters in bytes; nil for numbers.
+    var lengths: [Int?] = []
+
+    var addsEntries: Bool { text.hasPrefix("INSERT INTO") && text.contains(".entries") }
+}
+
 /// Writes a script of pgbench from statements.
 private struct ScriptWriter {
     private(set) var variables: [String: String] = [:]
     private var lines: [String]
-    private var names: [String: String] = [:]
     private var (statements, entries, bytes) = (0, 0, 0)
     private var nextKey = 0
+    private static let rowsMax = 64
 
     init(partitions: Int) {
         lines = [
@@ -110,44 +113,39 @@ private struct ScriptWriter {
     var script: String { lines.joined(separator: "\n") + "\n" }
     var summary: String { "\(statements) statements with \(entries) entries, \(bytes) bytes" }
 
-    mutating func add(_ text: String, lengths: [Int?]) {
-        statements += 1
-        let isReading = text.hasPrefix("SELECT")
-        let isAdding = text.hasPrefix("INSERT INTO") && text.contains(".entries")
-        // pgbench takes so many variables in one statement: longer ones are divided.
-        if isAdding, lengths.count > 1 + 3 * 64 {
-            let head = text[..<(text.range(of: "VALUES ")?.upperBound ?? text.endIndex)]
-            let tail = text.range(of: " ON CONFLICT").map { text[$0.lowerBound...] } ?? ""
-            let rows = (lengths.count - 1) / 3
-            for start in stride(from: 0, to: rows, by: 64) {
-                let part = Array(lengths[(1 + 3 * start)..<(1 + 3 * min(rows, start + 64))])
-                let values = (0..<(part.count / 3)).map { "($1, $\(3 * $0 + 2), $\(3 * $0 + 3), $\(3 * $0 + 4))" }
-                if start > 0 { statements += 1 }
-                addWhole(
-                    head + values.joined(separator: ", ") + tail, [lengths[0]] + part, isAdding: true, isReading: false)
-            }
-        } else {
-            addWhole(text, lengths, isAdding: isAdding, isReading: isReading)
+    mutating func add(_ statement: Statement) {
+        let (text, lengths) = (statement.text, statement.lengths)
+        // pgbench takes 255 variables in one statement, three for a row: longer ones are divided.
+        guard statement.addsEntries, lengths.count > 1 + 3 * Self.rowsMax else { return addWhole(statement) }
+        let head = text[..<(text.range(of: "VALUES ")?.upperBound ?? text.endIndex)]
+        let tail = text.range(of: " ON CONFLICT").map { text[$0.lowerBound...] } ?? ""
+        let rows = (lengths.count - 1) / 3
+        for start in stride(from: 0, to: rows, by: Self.rowsMax) {
+            let part = Array(lengths[(1 + 3 * start)..<(1 + 3 * min(rows, start + Self.rowsMax))])
+            let values = (0..<(part.count / 3)).map { "($1, $\(3 * $0 + 2), $\(3 * $0 + 3), $\(3 * $0 + 4))" }
+            addWhole(Statement(text: head + values.joined(separator: ", ") + tail, lengths: [lengths[0]] + part))
         }
     }
 
-    private mutating func addWhole(_ text: String, _ lengths: [Int?], isAdding: Bool, isReading: Bool) {
-        var text = text
-        if isAdding { entries += (lengths.count - 1) / 3 }
+    private mutating func addWhole(_ statement: Statement) {
+        statements += 1
+        if statement.addsEntries { entries += (statement.lengths.count - 1) / 3 }
+        var text = statement.text
         // From the last, since $1 begins $10 as well.
-        for index in lengths.indices.reversed() {
-            text = text.replacingOccurrences(
-                of: "$\(index + 1)", with: value(index, lengths[index], in: text, isAdding: isAdding))
+        for index in statement.lengths.indices.reversed() {
+            text = text.replacingOccurrences(of: "$\(index + 1)", with: value(index, of: statement))
         }
         lines.append(text + ";")
     }
 
-    private mutating func value(_ index: Int, _ length: Int?, in text: String, isAdding: Bool) -> String {
-        guard let length else { return text.contains(".requests") ? ":run" : "4242424242" }
+    private mutating func value(_ index: Int, of statement: Statement) -> String {
+        guard let length = statement.lengths[index] else {
+            return statement.text.contains(".requests") ? ":run" : "4242424242"
+        }
         bytes += length
         if length == 0 { return "''::bytea" }
         if index == 0 { return "('\\x0000000000000000'::bytea || int8send(:partition))" }
-        if isAdding, (index - 1) % 3 == 1 { return "decode(:\(name(ofValue: length)), 'hex')" }
+        if statement.addsEntries, (index - 1) % 3 == 1 { return "decode(:\(name(ofValue: length)), 'hex')" }
         // A key: some equal bytes, then others for each run and place.
         nextKey += 1
         let constant = String(repeating: "61", count: max(0, length - 12))
@@ -156,10 +154,10 @@ private struct ScriptWriter {
 
     /// Returns the variable of a value of so many bytes.
     private mutating func name(ofValue length: Int) -> String {
-        if let name = names[String(length)] { return name }
         let name = "value\(length)"
-        names[String(length)] = name
-        variables[name] = (0..<length).map { Self.hexadecimal($0 &* 167 &+ 13).suffix(2) }.joined()
+        if variables[name] == nil {
+            variables[name] = (0..<length).map { Self.hexadecimal($0 &* 167 &+ 13).suffix(2) }.joined()
+        }
         return name
     }
 

@@ -7,8 +7,7 @@ extension Bench {
     func nodes() throws -> [Comparison] {
         let server = try DatabaseServer()
         defer { server.end() }
-        let first = try CloudProcess(
-            binary: welkin, in: folder, arguments: ["--behind-proxy"], environment: store(server))
+        let first = try node(on: server)
         var nodes = [first]
         defer { for node in nodes { node.end() } }
         // As many for each node, as in a cloud that grows.
@@ -21,7 +20,8 @@ extension Bench {
             let exchange = try RawExchange(ports: nodes.prefix(number).map(\.port), connections: number * clients)
             let count = number * count
             var left = count
-            let before = nodes.prefix(number).map(\.processorSeconds).reduce(0, +)
+            func processorSeconds() -> Double { nodes.prefix(number).map(\.processorSeconds).reduce(0, +) }
+            let before = processorSeconds()
             _ = try Load.run(exchange) { connection in
                 guard left > 0 else { return nil }
                 left -= 1
@@ -30,7 +30,7 @@ extension Bench {
                 return left % 2 == 0
                     ? templates[connection].request(first: next) : user.lookup([Payload.name(1)], zone: "Z")
             }
-            return (nodes.prefix(number).map(\.processorSeconds).reduce(0, +) - before) / Double(count) * 1e6
+            return (processorSeconds() - before) / Double(count) * 1e6
         }
         for template in templates { _ = try ask(crowd.exchange, template.request(first: 1)) }
         _ = try cost(ofNodes: 1)
@@ -39,10 +39,7 @@ extension Bench {
             for number in [1, 2, 3] {
                 while nodes.count > number { nodes.removeLast().end() }
                 while nodes.count < number {
-                    nodes.append(
-                        try CloudProcess(
-                            binary: welkin, in: folder, arguments: ["--behind-proxy"], environment: store(server),
-                            nodeOf: first))
+                    nodes.append(try node(on: server, besides: first))
                 }
                 // Warms up those that have just started.
                 _ = try cost(ofNodes: number)
@@ -64,11 +61,9 @@ extension Bench {
     func hints() throws -> [Figure] {
         let server = try DatabaseServer()
         defer { server.end() }
-        let first = try CloudProcess(
-            binary: welkin, in: folder, arguments: ["--behind-proxy"], environment: store(server))
+        let first = try node(on: server)
         defer { first.end() }
-        let second = try CloudProcess(
-            binary: welkin, in: folder, arguments: ["--behind-proxy"], environment: store(server), nodeOf: first)
+        let second = try node(on: server, besides: first)
         defer { second.end() }
         let crowd = try Crowd(
             on: first, people: 20, listeners: 2, idle: 0, savers: 1, listeningAt: second.port)
