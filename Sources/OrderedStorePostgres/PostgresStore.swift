@@ -27,6 +27,8 @@ package final class PostgresStore: PersistentStore {
         package var exchangesHints = true
         /// The partitions whose commits by other processes change `foreignCommitMark`; nil: all.
         package var markedPartitions: Set<Partition>?
+        /// The partitions whose commits are neither counted nor hinted at: those that a process without work writes again and again.
+        package var quietPartitions: Set<Partition> = []
         /// The pause after which the database is asked what hints may have missed.
         package var pollInterval = Duration.seconds(5)
 
@@ -128,7 +130,7 @@ package final class PostgresStore: PersistentStore {
     /// Returns a stream of the partitions that are changed from now on, through this store or by other processes.
     package func commits() -> AsyncStream<Partition> { hints.stream() }
 
-    /// Commits through this store so far.
+    /// Commits through this store so far, apart from those to quiet partitions.
     package var commitCount: Int { writer.commitCount }
 
     /// A number that is another one when other processes may have committed: after each of their hints, and where hints cannot be relied

@@ -227,9 +227,12 @@ extension PostgresWriter {
         }
         batch.connection.use { $0.endTransaction() }
         pool.give(batch.connection)
-        if case .success = outcome, !writes.isEmpty {
-            state.withLock { $0.commitCount += 1 }
-            committed(writes.partitions.filter { !$0.isEmpty }.map(\.partition))
+        if case .success = outcome {
+            let changed = writes.partitions.filter { !$0.isEmpty && !options.quietPartitions.contains($0.partition) }
+            if !changed.isEmpty {
+                state.withLock { $0.commitCount += 1 }
+                committed(changed.map(\.partition))
+            }
         }
         batch.finish(outcome)
     }

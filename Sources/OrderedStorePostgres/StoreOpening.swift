@@ -94,14 +94,21 @@ extension PostgresSession {
     mutating func identity() throws(PostgresFailure) -> StoreIdentity? {
         var row: (application: Bytes, format: Int64, epoch: Int64, salt: Int64)?
         var isMalformed = false
-        try exchange([PostgresRequest(.identity)]) { _, answer in
-            guard answer.rowCount == 1 else { return }
-            guard let format = answer.integer(0, 1), let epoch = answer.integer(0, 2), let salt = answer.integer(0, 3)
-            else {
-                isMalformed = true
-                return
+        do throws(PostgresFailure) {
+            try exchange([PostgresRequest(.identity)]) { _, answer in
+                guard answer.rowCount == 1 else { return }
+                guard let format = answer.integer(0, 1), let epoch = answer.integer(0, 2),
+                    let salt = answer.integer(0, 3)
+                else {
+                    isMalformed = true
+                    return
+                }
+                row = (answer.bytes(0, 0), format, epoch, salt)
             }
-            row = (answer.bytes(0, 0), format, epoch, salt)
+        } catch {
+            // A table of the same name with other columns.
+            if error.error.details["sqlstate"] == "42703" { throw .refused(.foreignSchema(details)) }
+            throw error
         }
         if isMalformed { throw .refused(.foreignSchema(details)) }
         guard let row else { return nil }

@@ -2,9 +2,10 @@ import CloudKitAccounts
 import CloudKitServer
 import HTTPTypes
 
-/// `GET /health`: whether the cloud runs, its store can be read and written, and nothing in it was found damaged.
+/// `GET /health`: whether the cloud runs, its store can be read and written, and nothing in it was found damaged; within
+/// `StoreProbe.bound`. `GET /health?live`: whether it takes requests, which it answers also while its store is away.
 struct HealthCheck {
-    var accounts: AccountStore
+    var probe: StoreProbe
     var cloud: Cloud
     /// Requests under other names learn no details.
     var operatorNames: OperatorNames
@@ -15,10 +16,13 @@ struct HealthCheck {
     func check(_ request: IncomingRequest) async -> EndpointResponse {
         let isDetailed = operatorNames.admits(request)
         if draining.hasBegun { return response("stopping", "", status: .serviceUnavailable) }
-        do {
-            try await accounts.checkIsReadable()
-        } catch {
+        // Requests wait in the cloud for a database that is away, or are told when to come again: a proxy goes on sending them.
+        if request.target == "/health?live" { return response("ok", "") }
+        switch await probe.answer() {
+        case .readable: break
+        case .unreadable:
             return response("failing", isDetailed ? #","store":"unreadable""# : "", status: .serviceUnavailable)
+        case .silent: return response("failing", isDetailed ? #","store":"silent""# : "", status: .serviceUnavailable)
         }
         let storage = storage?.status
         let failures = failures(storage)

@@ -75,7 +75,10 @@ struct CloudEndpoints: Sendable {
             pageTokens: PageTokens(cloud.serverEnvironment), isStrict: configuration.isStrictWebServices,
             provider: providerSignIn?.label)
         health = HealthCheck(
-            accounts: cloud.accountStore, cloud: cloud, operatorNames: operatorNames, storage: storage,
+            probe: StoreProbe(
+                sleep: { try await Task.sleep(for: $0) },
+                ask: { [accounts = cloud.accountStore] in try await accounts.checkIsReadable() }),
+            cloud: cloud, operatorNames: operatorNames, storage: storage,
             draining: draining)
     }
 

@@ -75,6 +75,8 @@ struct DataFolder {
             var options = PostgresStore.Options(configuration, wallClock: Self.now)
             // What is remembered of the store is remembered of this partition (`CloudApplication.forget`).
             options.markedPartitions = [AccountStore.partition]
+            // A sign of life is no change that a mark, or another node, would have to follow.
+            options.quietPartitions = [.nodes, ServedMark.partition]
             store = try await PostgresStore.open(options)
         } catch {
             throw CommandFailure("the store \(configuration) cannot be used: \(error)")

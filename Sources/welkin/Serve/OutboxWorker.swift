@@ -9,12 +9,14 @@ struct OutboxWorker: Service {
 
     /// The pause after a run that found no work.
     private static let pause = Duration.milliseconds(500)
+    /// The pauses after which the outbox is looked at although no commit was hinted at: hints may be lost.
+    private static let pausesMax = 4
 
     func run() async {
         await cancelWhenGracefulShutdown {
             // Index builds are long: the outbox does not wait for them.
             async let builds: Void = buildIndexes()
-            await cloud.nodes.run(.outbox) { await runOutbox() }
+            await cloud.nodes.run(.outbox) { await runOutbox(since: CommitHintCounter(cloud.store)) }
             await builds
         }
     }
@@ -36,15 +38,22 @@ struct OutboxWorker: Service {
         }
     }
 
-    private func runOutbox() async {
+    private func runOutbox(since hints: CommitHintCounter) async {
+        async let counting: Void = hints.run()
         while !Task.isCancelled {
             var hasMore = false
+            let before = hints.count
             do {
                 hasMore = try await RunOutbox(cloud).run()
             } catch {
                 logger.warning("outbox failed", metadata: ["error": .string(String(describing: error))])
             }
-            if !hasMore { try? await Task.sleep(for: Self.pause) }
+            if hasMore { continue }
+            for _ in 0..<Self.pausesMax {
+                try? await Task.sleep(for: Self.pause)
+                if hints.count != before || Task.isCancelled { break }
+            }
         }
+        await counting
     }
 }

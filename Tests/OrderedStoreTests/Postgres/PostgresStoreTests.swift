@@ -222,6 +222,35 @@ struct PostgresStoreTests {
         }
     }
 
+    @Test func `commits of quiet partitions are neither counted nor hinted at`() async throws {
+        let schema = PostgresServer.freshSchema()
+        var options = try await postgresOptions(schema: schema)
+        options.quietPartitions = [other]
+        try await withPostgresStore(schema: schema, options) { store in
+            var hints = store.commits().makeAsyncIterator()
+            try await store.put(["a": "1"], in: other)
+            #expect(store.commitCount == 0)
+            #expect(try await store.all(in: other).keys == ["a"])
+            try await store.put(["a": "1"])
+            #expect(store.commitCount == 1)
+            #expect(await hints.next() == home)
+        }
+    }
+
+    @Test func `tables of another program that have the names of ours are refused as such`() async throws {
+        let server = try await PostgresServer.shared()
+        let schema = PostgresServer.freshSchema()
+        try server.sql("CREATE SCHEMA \(schema); CREATE TABLE \(schema).store(id bigint, shop text)")
+        try server.sql("INSERT INTO \(schema).store VALUES (1, 'a shop')")
+        await expect(.notAStore) { _ = try await open(server.address(schema: schema)) }
+        do {
+            _ = try await open(server.address(schema: schema))
+        } catch let error as StoreError {
+            #expect(error.reason == "the schema of the database holds the tables of another program")
+        }
+        #expect(try server.sql("SELECT shop FROM \(schema).store") == "a shop")
+    }
+
     @Test func `a changed value is an error of its key alone`() async throws {
         let schema = PostgresServer.freshSchema()
         let server = try await PostgresServer.shared()
