@@ -183,8 +183,8 @@ extension CKSyncEngine {
     }
 
     /// The entries of a state that are stored for each fetched record, at most: a state that remembers many is not stored with each
-    /// page.
-    private static let entriesPerRecord = 4
+    /// page, but when as much as it covers has come again.
+    private static let entriesPerRecord = 2
 
     /// The changes of a page, as the delegate gets them.
     private struct ReportedChanges {

@@ -40,7 +40,7 @@ struct RecentChanges: Hashable, Sendable {
     /// Notes a page of the zone's feed; old changes are in every backup.
     mutating func noteFetched(_ changes: [(name: String, time: Int64)], deleted names: [String], now: Int64) {
         for (name, time) in changes {
-            deleted[name] = nil
+            if !deleted.isEmpty { deleted[name] = nil }
             saved[name] = time > now - Self.age ? time : nil
         }
         // The device that deleted them remembers that.
@@ -53,8 +53,9 @@ struct RecentChanges: Hashable, Sendable {
         // A tenth more than needed, so that not every change sorts them.
         let times = (Array(saved.values) + deleted.values).sorted()
         let bound = max(now - Self.age, times[times.count - Self.changesMax * 9 / 10])
-        saved = saved.filter { $0.value >= bound }
-        deleted = deleted.filter { $0.value >= bound }
+        // In place: the others need not be hashed again.
+        for name in saved.compactMap({ $0.value < bound ? $0.key : nil }) { saved[name] = nil }
+        for name in deleted.compactMap({ $0.value < bound ? $0.key : nil }) { deleted[name] = nil }
     }
 
     /// The records whose newest change a cloud may lack that was restored to a moment.

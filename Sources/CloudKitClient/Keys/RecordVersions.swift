@@ -99,6 +99,7 @@ final class RecordVersions: Sendable {
         withZone(zone, since: mark) { known, order in
             var result = Comparison(claimed: claimed)
             var learned: [UInt64: Seen] = [:]
+            learned.reserveCapacity(records.count)
             for (name, version) in records {
                 if version == nil, known.seen.isEmpty { continue }
                 let hash = zone.recordHash(name)
@@ -270,7 +271,7 @@ final class RecordVersions: Sendable {
     private func append(_ learned: [UInt64: Seen], to known: inout Zone, of zone: ZoneSalt) {
         if learned.isEmpty { return }
         known.seen.merge(learned) { $1 }
-        if known.seen.count > Self.recordsMax + Self.recordsMax / 4 { known.seen = Self.newest(of: known.seen) }
+        if known.seen.count > Self.recordsMax + Self.recordsMax / 4 { Self.cutBack(&known.seen) }
         guard let folder else { return }
         let file = folder + "/" + zone.file
         // Versions that cannot be written, for example on a full disk, still hold while this process runs.
@@ -298,16 +299,26 @@ final class RecordVersions: Sendable {
     }
 
     private static func newest(of seen: [UInt64: Seen]) -> [UInt64: Seen] {
-        guard seen.count > recordsMax else { return seen }
+        var seen = seen
+        cutBack(&seen)
+        return seen
+    }
+
+    /// Removes all but the newest versions.
+    private static func cutBack(_ seen: inout [UInt64: Seen]) {
+        guard seen.count > recordsMax else { return }
         // Only the numbers are sorted: while a large zone is fetched, this is done again and again.
         let kept = seen.values.map(\.version.number).sorted().suffix(recordsMax)
-        guard let bound = kept.first else { return [:] }
+        guard let bound = kept.first else { return }
         var equalLeft = kept.prefix { $0 == bound }.count
-        return seen.filter { _, seen in
-            guard seen.version.number == bound else { return seen.version.number > bound }
-            equalLeft -= 1
-            return equalLeft >= 0
+        var old: [UInt64] = []
+        old.reserveCapacity(seen.count - recordsMax)
+        for (hash, seen) in seen where seen.version.number <= bound {
+            if seen.version.number == bound { equalLeft -= 1 }
+            if seen.version.number < bound || equalLeft < 0 { old.append(hash) }
         }
+        // In place: the others need not be hashed again.
+        for hash in old { seen[hash] = nil }
     }
 
     /// 7 bytes hash, 6 bytes version, 3 bytes: whether values are listed, and the tag. A deleted record has no tag.

@@ -16,9 +16,11 @@ extension DatabaseRequests {
         guard connection.cloud.surface.isNative else { return records.map(openedByWebServices) }
         let records = await maintained(records)
         var opening = RecordOpener()
-        for zone in Set(records.lazy.filter { $0.isSealed || $0.isStated || $0.sharing != nil }.map(\.id.zoneID)) {
-            opening.take(
-                await zoneKeysIfAny(zone, for: records.filter { $0.id.zoneID == zone }), for: zone)
+        for zone in records.zonesWithKeys {
+            // A page of a feed has one zone.
+            let isWhole = records.allSatisfy { $0.id.zoneID == zone }
+            let own = isWhole ? records : records.filter { $0.id.zoneID == zone }
+            opening.take(await zoneKeysIfAny(zone, for: own), for: zone)
         }
         var opened = await opening.opened(all: records, wanted: wanted)
         checkVersions(of: &opened, stated: records.map(\.isStated), opening.keys)
@@ -174,11 +176,12 @@ private struct RecordOpener {
 
     /// Opens many: those of a large answer in two halves, side by side.
     mutating func opened(all records: [Record], wanted: [Set<String>?]) async -> [OpenedRecord] {
-        let all = Array(zip(records, wanted))
-        guard all.count >= Self.parallelOpeningMin else { return all.map { opened($0, wanted: $1) } }
-        let middle = all.count / 2
-        async let first = part(all[..<middle])
-        async let second = part(all[middle...])
+        guard records.count >= Self.parallelOpeningMin else {
+            return zip(records, wanted).map { opened($0, wanted: $1) }
+        }
+        let middle = records.count / 2
+        async let first = part(records[..<middle], wanted[..<middle])
+        async let second = part(records[middle...], wanted[middle...])
         let parts = await (first, second)
         newest.merge(parts.0.newest) { max($0, $1) }
         newest.merge(parts.1.newest) { max($0, $1) }
@@ -189,10 +192,10 @@ private struct RecordOpener {
     private static let parallelOpeningMin = 32
 
     private func part(
-        _ records: ArraySlice<(Record, Set<String>?)>
+        _ records: ArraySlice<Record>, _ wanted: ArraySlice<Set<String>?>
     ) async -> (records: [OpenedRecord], newest: [ZoneID: UInt32]) {
         var opening = self
-        return (records.map { opening.opened($0, wanted: $1) }, opening.newest)
+        return (zip(records, wanted).map { opening.opened($0, wanted: $1) }, opening.newest)
     }
 
     private mutating func opened(_ record: Record, wanted: Set<String>?) -> OpenedRecord {
@@ -278,5 +281,17 @@ private struct RecordOpener {
         try statement.check(values, wanted: wanted)
         try statement.check(record.facts(for: user), sealer: cipher.sealer)
         return StatedVersion(statement)
+    }
+}
+
+extension [Record] {
+    /// The zones of records for which keys may be needed, each once.
+    fileprivate var zonesWithKeys: [ZoneID] {
+        var zones: [ZoneID] = []
+        for record in self where record.isSealed || record.isStated || record.sharing != nil {
+            // Most records are in the zone of the one before them.
+            if zones.last != record.id.zoneID, !zones.contains(record.id.zoneID) { zones.append(record.id.zoneID) }
+        }
+        return zones
     }
 }

@@ -9,13 +9,20 @@ extension DatabaseRequests {
     ///   - stated: For each record whether it came with a statement.
     ///   - keys: Of the zones in which something was opened.
     func checkVersions(of records: inout [OpenedRecord], stated: [Bool], _ keys: [ZoneID: ZoneKeys]) {
-        var names: [ZoneID: [(name: String, version: StatedVersion?)]] = [:]
-        for opened in records {
-            guard case .success = opened.values else { continue }
-            names[opened.record.id.zoneID, default: []].append((opened.record.id.recordName, opened.version))
-        }
         // Answers that were kept while the app did not run are of any age.
         guard longLivedRun == nil else { return }
+        var names: [(zone: ZoneID, seen: [(name: String, version: StatedVersion?)])] = []
+        var index = 0
+        for opened in records {
+            guard case .success = opened.values else { continue }
+            let id = opened.record.id
+            // Most records are in the zone of the one before them.
+            if !names.indices.contains(index) || names[index].zone != id.zoneID {
+                index = names.firstIndex { $0.zone == id.zoneID } ?? names.count
+                if index == names.count { names.append((id.zoneID, [])) }
+            }
+            names[index].seen.append((id.recordName, opened.version))
+        }
         for (zone, seen) in names {
             guard let salt = keys[zone]?.salt ?? connection.keys.salt(of: zone) else { continue }
             let restorations = connection.cloud.restorations

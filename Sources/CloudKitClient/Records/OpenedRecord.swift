@@ -5,8 +5,8 @@ import TextEncodings
 /// A record as an answer carried it, with the values of its encrypted fields and, once they are fetched, the files of its
 /// assets.
 package struct OpenedRecord: Hashable, Sendable {
-    /// Its encrypted fields are sealed, as they came.
-    package var record: Record
+    /// Shared by copies of this value, since a record has many parts to count references of.
+    private var held: SharedValue<Record>
     /// The encrypted fields of the record with their plain values, in the order of their names; or why one of them does not
     /// open: then the record as a whole is that error, never one with gaps (B-TM-12).
     package var values: Result<[Field], CallFailure>
@@ -24,9 +24,17 @@ package struct OpenedRecord: Hashable, Sendable {
         _ record: Record, values: Result<[Field], CallFailure> = .success([]),
         assetSecrets: [AssetSlot: AssetSecret] = [:]
     ) {
-        self.record = record
+        held = SharedValue(record)
         self.values = values
         self.assetSecrets = assetSecrets
+    }
+}
+
+extension OpenedRecord {
+    /// The record; its encrypted fields are sealed, as they came.
+    package var record: Record {
+        _read { yield held.value }
+        _modify { yield &held.value }
     }
 }
 

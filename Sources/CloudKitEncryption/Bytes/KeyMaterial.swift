@@ -16,11 +16,10 @@ struct KeyMaterial: Equatable, Sendable {
     var bytes: [UInt8] { key.withUnsafeBytes { Array($0) } }
 
     /// HKDF-Expand with SHA-256 to 32 bytes, whose single block is one HMAC.
-    func derive(_ info: Frame) -> KeyMaterial {
-        var message = info.bytes
-        message.append(1)
-        return KeyMaterial(HMAC<SHA256>.authenticationCode(for: message, using: key))
-    }
+    func derive(_ info: Frame) -> KeyMaterial { derivation.derive(info) }
+
+    /// The same for a key that derives many others.
+    var derivation: KeyDerivation { KeyDerivation(key) }
 
     /// AES-256-GCM: nonce, ciphertext, tag, behind `header`.
     func seal(

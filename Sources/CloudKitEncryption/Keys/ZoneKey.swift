@@ -7,6 +7,20 @@ package struct ZoneKey: Equatable, Sendable {
     /// The epoch of the key.
     package let epoch: UInt32
     let material: KeyMaterial
+    /// Of `material`: prepared once for all records.
+    private let derivation: KeyDerivation
+
+    init(place: ZoneAddress, epoch: UInt32, material: KeyMaterial) {
+        self.place = place
+        self.epoch = epoch
+        self.material = material
+        derivation = material.derivation
+    }
+
+    /// Returns whether two values are the same key of the same zone.
+    package static func == (one: Self, other: Self) -> Bool {
+        one.place == other.place && one.epoch == other.epoch && one.material == other.material
+    }
 
     /// The key of a record in this epoch, whether the record was ever written or not. Some microseconds.
     package func recordKey(_ name: String) -> RecordKey {
@@ -14,7 +28,7 @@ package struct ZoneKey: Equatable, Sendable {
         info.append(name)
         return RecordKey(
             place: RecordAddress(zone: place, name: name), epoch: epoch, origin: .derived,
-            material: material.derive(info)
+            material: derivation.derive(info)
         )
     }
 }

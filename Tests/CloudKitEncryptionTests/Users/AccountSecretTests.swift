@@ -50,6 +50,10 @@ import Testing
             #expect(!"\(value)".contains(digits))
         }
         #expect("\(fixtures.secret)".contains("(secret)"))
+        // What is prepared for derivations is as secret as the key.
+        var dumped = ""
+        dump(fixtures.zoneKey(), to: &dumped)
+        #expect(dumped.contains("(secret)") && !dumped.contains("Hasher"))
     }
 
     @Test func `a secret has 32 bytes`() throws {
