@@ -96,6 +96,21 @@ import Testing
         #expect(read.parent == nil)
     }
 
+    @Test func `B-ENC-07 a tombstone keeps the version and tag of the last statement`() throws {
+        var statement = [UInt8](repeating: 7, count: StatementForm.bytesMin)
+        statement.replaceSubrange(0..<9, with: [1, 0, 0, 0, 0, 0, 0, 2, 3])
+        let tag = [UInt8](repeating: 7, count: StatementForm.tagBytes)
+        // A damaged row may hold anything, and an earlier build kept the tag alone.
+        for (bytes, version) in [(statement, UInt64(0x203)), (tag, nil)] {
+            var live = record()
+            live.protection = Protection(epoch: 2, statement: bytes)
+            let gone = StoredRecord(
+                tombstoneOf: live, version: 30, modified: Stamp(timestamp: 8, user: UserID("_a")))
+            let read = try StoredRecord(name: "R", decoding: gone.encoded)
+            #expect(read.lastStatement == LastStatement(version: version, tag: tag))
+        }
+    }
+
     @Test func `a damaged record is an error at every cut, never a trap`() {
         let encoded = record().encoded
         for length in 0..<encoded.count {

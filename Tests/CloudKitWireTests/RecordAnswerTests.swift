@@ -126,6 +126,7 @@ import Testing
         for code in RequestFailure.Code.allCases {
             var failure = RequestFailure(code, "why", remedy: "what", retryAfter: 3)
             failure.restoredTo = 5
+            failure.lastVersion = 9
             let answer = [RecordOutcome.failed(recordName: "R", failure)].wireAnswer(style: nativeStyle)
             #expect(try [RecordOutcome](wireAnswer: answer, zoneID: .default) == [.failed(recordName: "R", failure)])
             let error = WireError(failure: failure, redirectURL: "https://example.com/")

@@ -154,7 +154,8 @@ final class RecordVersions: Sendable {
 
     /// Remembers that records were deleted: they may be created again.
     ///
-    /// - Returns: The deletions of those that were known in the zone as it is now: one that was deleted with an earlier zone has no trace in this one.
+    /// - Returns: The deletions of those that were known in the zone as it is now, and before the request: one that was deleted with an
+    ///   earlier zone has no trace in this one, and a version that was learned meanwhile may be younger than the deletion.
     @discardableResult
     func forget(_ names: [String], in zone: ZoneSalt, since mark: Mark) -> [StatedChange] {
         withZone(zone, since: mark) { known, order in
@@ -164,7 +165,7 @@ final class RecordVersions: Sendable {
             for name in names {
                 let hash = zone.recordHash(name)
                 guard var seen = known.seen[hash], !seen.isDeleted else { continue }
-                if !seen.isOfEarlierZone {
+                if !seen.isOfEarlierZone, seen.order <= mark.order {
                     deletions.append(
                         StatedChange(
                             record: hash, version: seen.version.number, tag: seen.version.tag, isDeletion: true,
@@ -205,6 +206,8 @@ final class RecordVersions: Sendable {
             changes.filter { change in
                 guard let held = known.seen[change.record] else { return !change.isDeletion }
                 if held.isDeleted { return !change.isDeletion && held.version.number < change.version }
+                // What was deleted with an earlier zone is no part of this one's history.
+                if held.isOfEarlierZone { return !change.isDeletion }
                 let isSame = held.version.number == change.version && held.version.tag == change.tag
                 return change.isDeletion ? isSame : !isSame && held.version.number <= change.version
             }

@@ -125,19 +125,24 @@ struct FeedEvidence: Sendable {
     /// The states that came with the last page.
     var states: ZoneStates?
 
-    /// Adds a record.
+    /// Adds a record. It can follow its own deletion: the pages of a feed are read one after the other, and it was made again meanwhile.
     ///
     /// - Parameters:
     ///   - version: nil: it has no statement.
     ///   - isReadable: false: its statement was not checked; the record is an error of its own.
     mutating func add(_ record: Record, version: StatedVersion?, isReadable: Bool, in zone: ZoneSalt) {
         let name = record.id.recordName
-        alive[zone.recordHash(name)] = Alive(
-            name: name, version: version, created: record.createdMark, isReadable: isReadable)
+        let hash = zone.recordHash(name)
+        alive[hash] = Alive(name: name, version: version, created: record.createdMark, isReadable: isReadable)
+        deleted.remove(hash)
     }
 
-    /// Adds a deletion.
-    mutating func add(deleted name: String, in zone: ZoneSalt) { deleted.insert(zone.recordHash(name)) }
+    /// Adds a deletion, which can follow the record.
+    mutating func add(deleted name: String, in zone: ZoneSalt) {
+        let hash = zone.recordHash(name)
+        deleted.insert(hash)
+        alive[hash] = nil
+    }
 
     /// - Returns: false: the feed does not show whether it agrees.
     fileprivate func agrees(with change: StatedChange) throws(ZoneHistory.Mismatch) -> Bool {

@@ -22,8 +22,8 @@ struct BatchSealer: Sendable {
     /// The names of records that have to be looked at before anything more is sent.
     private(set) var wanted: [String] = []
 
-    /// The version of records that have no statement yet.
-    private let firstVersion: UInt64
+    /// The version of records that have no statement yet; above those of the deleted records that an answer named.
+    private var firstVersion: UInt64
 
     /// A record up to this version gets `firstVersion` next, too.
     private let renumberedUntil: UInt64
@@ -122,9 +122,17 @@ struct BatchSealer: Sendable {
     private func operation(_ index: Int, _ keys: inout ZoneKeys) throws(CallFailure) -> RecordOperation {
         let item = batch.items[index]
         guard var secrets = item.secrets else { return item.operation }
-        if looked.contains(index), current[index] == nil { (secrets.held, secrets.created) = (nil, nil) }
+        var operation = item.operation
+        if looked.contains(index), current[index] == nil {
+            (secrets.held, secrets.created) = (nil, nil)
+            if let parent = secrets.parent, operation.change.parent == .keep {
+                // The save makes a new record, which has no parent to keep.
+                operation.change.parent = .set(recordName: parent)
+                secrets.isMoved = true
+            }
+        }
         return try secrets.sealed(
-            item.operation, name: item.id.recordName, with: &keys, current: current[index], firstVersion: firstVersion,
+            operation, name: item.id.recordName, with: &keys, current: current[index], firstVersion: firstVersion,
             renumberedUntil: renumberedUntil)
     }
 
@@ -144,6 +152,9 @@ struct BatchSealer: Sendable {
                 remedy: "Mend the records with errors of their own and send all again."))
     }
 
+    /// The version of a deleted record from which this device goes on: half of all that there are, so that a cloud cannot use them up.
+    private static let lastVersionMax = RecordStatement.versionMax / 2
+
     /// Takes the outcomes of a request.
     ///
     /// - Returns: The names of the records to fetch before everything unsettled is sent again; empty when all is
@@ -151,7 +162,11 @@ struct BatchSealer: Sendable {
     mutating func take(_ answers: [RecordOutcome]) -> [String] {
         var stale: [Int] = []
         for (index, answer) in zip(pending, answers) {
-            if isStale(answer, index) { stale.append(index) }
+            guard isStale(answer, index) else { continue }
+            stale.append(index)
+            if case .failed(_, let failure) = answer, let last = failure.lastVersion, last < Self.lastVersionMax {
+                firstVersion = max(firstVersion, last + 1)
+            }
         }
         let staleNames = Set(stale.map { batch.items[$0].id.recordName })
         // A share that begins with such a root was refused for want of it.

@@ -155,7 +155,7 @@ enum APIComponent: String, CaseIterable, Sendable {
     static let errorKeys = JSONSchema.Property.list([
         "serverErrorCode": .string(choices: errorCodes), "reason": .text, "retryAfter?": .number, "failure?": .text,
         "nativeCode?": .integer, "nativeSubcode?": .integer, "remedy?": .text, "serverRecord?": .component(.record),
-        "restoredTo?": .integer,
+        "restoredTo?": .integer, "lastVersion?": .integer,
     ])
 
     private static let errorCodes = [

@@ -15,6 +15,8 @@ package struct RequestFailure: Error, Hashable, Sendable {
     /// With `changeTokenExpired` of a cloud that was restored: the time of the state that it went back to, in milliseconds since 1970; 0 if
     /// that is not known. What was saved later is lost there.
     package var restoredTo: Int64?
+    /// With `staleRecordStatement` for a record that is created again: the version of the deleted one.
+    package var lastVersion: UInt64?
     /// The identifier of the request that was refused, by which the operator finds it in the log; nil where it is not known. Failures
     /// of different requests are equal.
     package var requestID: String?
@@ -34,7 +36,7 @@ package struct RequestFailure: Error, Hashable, Sendable {
     package static func == (left: RequestFailure, right: RequestFailure) -> Bool {
         left.code == right.code && left.reason == right.reason && left.remedy == right.remedy
             && left.retryAfter == right.retryAfter && left.serverRecord == right.serverRecord
-            && left.restoredTo == right.restoredTo
+            && left.restoredTo == right.restoredTo && left.lastVersion == right.lastVersion
     }
 
     /// Hashes what two equal failures have in common.

@@ -47,6 +47,9 @@ package enum StatementForm {
     /// The tag of a statement in valid form, by which the next one names it.
     package static func tag(of bytes: [UInt8]) -> ArraySlice<UInt8> { bytes.suffix(tagBytes) }
 
+    /// The number of the record's version in a statement in valid form.
+    package static func recordVersion(of bytes: [UInt8]) -> UInt64 { bytes[1..<9].reduce(0) { $0 << 8 | UInt64($1) } }
+
     /// The tag of the statement before one in valid form.
     package static func previousTag(of bytes: [UInt8]) -> ArraySlice<UInt8> { bytes[9..<9 + tagBytes] }
 

@@ -65,8 +65,7 @@ extension StoredRecord {
         parent = nil
         share = nil
         shortGUID = nil
-        // A save that arrives a second time after the deletion is known by it.
-        protection = record.lastStatementTag.map { Protection(epoch: 0, statement: $0) }
+        protection = record.lastStatement.map { Protection(epoch: 0, statement: $0.bytes) }
         packed = PackedFields([])
     }
 
@@ -77,10 +76,10 @@ extension StoredRecord {
         return key.bytes
     }
 
-    /// The tag of the newest statement of the record, or of the last one that a deleted record had; nil: there was none.
-    package var lastStatementTag: [UInt8]? {
+    /// What is known of the newest statement of the record, or of the last one that a deleted record had; nil: there was none.
+    package var lastStatement: LastStatement? {
         guard let statement = protection?.statement, !statement.isEmpty else { return nil }
-        return Array(StatementForm.tag(of: statement))
+        return isTombstone ? LastStatement(bytes: statement) : LastStatement(of: statement)
     }
 
     /// The change tag.

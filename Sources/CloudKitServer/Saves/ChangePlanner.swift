@@ -79,7 +79,7 @@ struct ChangePlanner {
             protection: try protection(
                 item, fields, merged: fields, held: nil,
                 changesStated: fields.contains(where: ProtectionDecision.holdsKeys),
-                deletedTag: previous?.lastStatementTag),
+                deleted: previous?.lastStatement),
             set: item.references, before: [], after: Set(item.references))
         try checkSpace(draft)
         return draft
@@ -112,14 +112,14 @@ struct ChangePlanner {
     /// Returns the protection of the record's sealed values after the save.
     private func protection(
         _ item: IncomingChange, _ set: [Field], merged: [Field], held: StoredRecord?, changesStated: Bool,
-        deletedTag: [UInt8]? = nil
+        deleted: LastStatement? = nil
     ) throws(RequestFailure) -> Protection? {
         // A value without a tag is known as encrypted only now.
         try IncomingChange.checkEncrypted(set, in: batch.place)
         switch ProtectionDecision(
             set: set, merged: merged, sent: item.protection, held: held?.protection, zoneEpoch: keyEpoch,
             checksTag: item.kind.checksTag, changesStated: changesStated, created: held?.created.timestamp,
-            deletedTag: deletedTag)
+            deleted: deleted)
         {
         case .store(let protection): return protection
         case .refuse(let failure): throw failure

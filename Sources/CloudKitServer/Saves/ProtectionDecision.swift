@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRecordLayer
 
 /// The protection of a record's sealed values after a save, or the reason for refusing it.
 ///
@@ -21,15 +22,15 @@ package enum ProtectionDecision: Hashable, Sendable {
     ///   - checksTag: Whether the save is of the version that the cloud holds.
     ///   - changesStated: Whether the save changes anything that a statement is about.
     ///   - created: The record's creation in milliseconds since 1970; nil: the save creates it.
-    ///   - deletedTag: The tag of the statement that a record of this name had when it was deleted; nil: there is none.
+    ///   - deleted: The statement that a record of this name had when it was deleted; nil: there is none.
     package init(
         set: [Field], merged: [Field], sent: Protection?, held: Protection?, zoneEpoch: UInt32, checksTag: Bool,
-        changesStated: Bool, created: Int64?, deletedTag: [UInt8]? = nil
+        changesStated: Bool, created: Int64?, deleted: LastStatement? = nil
     ) {
         do throws(RequestFailure) {
             let protection = try Self.evaluate(
                 set, merged: merged, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag)
-            try Self.checkStatement(sent, held: held, isDue: changesStated, created: created, deletedTag: deletedTag)
+            try Self.checkStatement(sent, held: held, isDue: changesStated, created: created, deleted: deleted)
             self = .store(protection)
         } catch {
             self = .refuse(error)
@@ -68,9 +69,9 @@ package enum ProtectionDecision: Hashable, Sendable {
     /// - Parameters:
     ///   - isDue: Whether the save changes something that statements are about.
     ///   - created: The record's creation; nil: the save creates it.
-    ///   - deletedTag: The tag of the statement of a deleted record of this name; nil: there is none.
+    ///   - deleted: The last statement of a deleted record of this name; nil: there is none.
     private static func checkStatement(
-        _ sent: Protection?, held: Protection?, isDue: Bool, created: Int64?, deletedTag: [UInt8]?
+        _ sent: Protection?, held: Protection?, isDue: Bool, created: Int64?, deleted: LastStatement?
     ) throws(RequestFailure) {
         let (old, new) = (held?.statement ?? [], sent?.statement ?? [])
         guard !new.isEmpty else {
@@ -86,7 +87,11 @@ package enum ProtectionDecision: Hashable, Sendable {
         // A record that was deleted, and perhaps created again, is not the one that the device knew.
         if let stated = StatementForm.created(of: new), stated != created { throw .staleRecordStatement }
         // A save that arrives twice, with a deletion in between: the deleted version would be there again, which devices take for a lie.
-        if let deletedTag, StatementForm.tag(of: new) == deletedTag[...] { throw .staleRecordStatement }
+        if let deleted, StatementForm.tag(of: new) == deleted.tag[...] { throw .staleRecordStatement }
+        // Made by a device whose clock is behind: to devices that have seen the deleted record, it would be an older version of that.
+        if let last = deleted?.version, StatementForm.recordVersion(of: new) <= last {
+            throw .staleRecordStatement(after: last)
+        }
     }
 
     /// Returns whether this save brings every sealed value and every key of a file that the record will have.
@@ -137,6 +142,15 @@ extension RequestFailure {
     package static let staleRecordStatement = RequestFailure(
         .staleRecordStatement, "the record's encrypted values have changed",
         remedy: "Fetch the record, make a statement from its present one and save it again.")
+
+    /// A first statement whose version is not above the last one, `version`, of a deleted record of the name.
+    package static func staleRecordStatement(after version: UInt64) -> RequestFailure {
+        var failure = RequestFailure(
+            .staleRecordStatement, "a record of this name was deleted in version \(version)",
+            remedy: "Make a statement with a higher version and save the record again.")
+        failure.lastVersion = version
+        return failure
+    }
 
     /// Encrypted fields of another epoch than the record's.
     package static let otherKeyEpoch = RequestFailure(

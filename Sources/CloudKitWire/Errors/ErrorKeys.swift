@@ -15,6 +15,7 @@ struct ErrorKeys {
     var remedy: String?
     var serverRecord: Record?
     var restoredTo: Int64?
+    var lastVersion: Int64?
 
     /// Reads the value of `key` if it is one of an error; false, nothing consumed, if it is not.
     mutating func read(_ key: JSONText, _ reader: inout JSONReader, zoneID: ZoneID?) throws -> Bool {
@@ -30,6 +31,7 @@ struct ErrorKeys {
         case "remedy": remedy = try reader.stringIfAny()
         case "serverRecord": serverRecord = try reader.readNull() ? nil : try Record(reading: &reader, zoneID: zoneID)
         case "restoredTo": restoredTo = try reader.int64IfAny()
+        case "lastVersion": lastVersion = try reader.int64IfAny()
         default: return false
         }
         return true
@@ -45,6 +47,7 @@ struct ErrorKeys {
             remedy: remedy, retryAfter: retryAfter, serverRecord: serverRecord)
         failure.requestID = uuid
         failure.restoredTo = restoredTo
+        failure.lastVersion = lastVersion.flatMap(UInt64.init(exactly:))
         return failure
     }
 }

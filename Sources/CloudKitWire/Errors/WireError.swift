@@ -64,6 +64,7 @@ extension RequestFailure {
         writer.pair("nativeSubcode", code.native.subcode.map(Int64.init))
         writer.pair("remedy", remedy)
         writer.pair("restoredTo", restoredTo)
+        writer.pair("lastVersion", lastVersion.flatMap(Int64.init(exactly:)))
         guard let serverRecord = serverRecord?.value else { return }
         writer.key("serverRecord")
         // A conflict is resolved with the whole record, independently of the fields that the request named.

@@ -52,6 +52,30 @@ import Testing
         #expect(see(versions, "r", version(1)) == .wentBack(.olderVersion))
     }
 
+    @Test func `B-TM-14 the deletion of a version is stated only if the version was known before the request`() {
+        let versions = RecordVersions(folder: nil)
+        #expect(see(versions, "r", version(5)) == nil)
+        let mark = versions.mark
+        // Another request created the record again; the deletion in this answer may be that of its predecessor.
+        #expect(see(versions, "r", version(6)) == nil)
+        #expect(versions.forget(["r"], in: zone, since: mark).isEmpty)
+        #expect(see(versions, "r", version(6)) == nil)
+        #expect(versions.forget(["r"], in: zone, since: versions.mark).map(\.version) == [6])
+    }
+
+    @Test func `B-TM-14 a version of a zone that was made again is not expected in the new one`() {
+        let versions = RecordVersions(folder: nil)
+        #expect(see(versions, "r", version(5)) == nil)
+        let hash = zone.recordHash("r")
+        func change(_ number: UInt64, isDeletion: Bool) -> StatedChange {
+            StatedChange(record: hash, version: number, tag: 5, isDeletion: isDeletion, created: 0)
+        }
+        #expect(versions.disagreeing(with: [change(5, isDeletion: true)], in: zone).count == 1)
+        versions.noteNewZone(zone, since: versions.mark)
+        #expect(versions.disagreeing(with: [change(5, isDeletion: true)], in: zone).isEmpty)
+        #expect(versions.disagreeing(with: [change(4, isDeletion: false)], in: zone).count == 1)
+    }
+
     @Test(arguments: [false, true])
     func `B-TM-13 of a large zone the newest versions are remembered`(areSame: Bool) {
         let versions = RecordVersions(folder: nil)

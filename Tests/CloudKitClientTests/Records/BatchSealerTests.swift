@@ -156,6 +156,46 @@ import Testing
         #expect(sealing.take([failed("s1", .conflict)]).isEmpty)
     }
 
+    @Test func `B-ENC-07 a record that is created again gets the parent that the device knows`() async throws {
+        var batch = ModifyPlan.Batch(zoneID: zoneID, wantsAtomic: true)
+        var known = try secrets(["x": .string("s1")], held: Protection(epoch: 0))
+        known.parent = "p"
+        batch.items = [
+            ModifyPlan.Item(
+                id: RecordID(recordName: "s1", zoneID: zoneID),
+                operation: RecordOperation(.forceUpdate, RecordChange(recordName: "s1", recordType: "Note")),
+                secrets: known)
+        ]
+        var sealing = BatchSealer(batch, firstVersion: 7)
+        let keys = SampleKeys.zone()
+        _ = try await sent(&sealing, keys)
+        #expect(sealing.take([failed("s1", .staleRecordStatement)]) == ["s1"])
+        sealing.look(at: [])
+        var record = Record.stored("s1", in: zoneID)
+        let operation = try await first(&sealing, keys)
+        #expect(operation.change.parent == .set(recordName: "p"))
+        record.protection = operation.change.protection
+        record.parent = "p"
+        var opening = keys
+        let cipher = try opening.cipher(opening: record)
+        let statement = try RecordStatement(#require(record.protection?.statement))
+        try statement.check(record.facts(for: keys.access.user), sealer: cipher.sealer)
+    }
+
+    @Test func `B-ENC-07 a record that is created again gets a version above the deleted one's`() async throws {
+        var sealing = BatchSealer(try batch(["s1"]), firstVersion: 7)
+        for (last, next) in [(UInt64(40), UInt64(41)), (RecordStatement.versionMax, 41)] {
+            _ = try await sent(&sealing, SampleKeys.zone())
+            var refusal = RequestFailure(.staleRecordStatement, "no")
+            refusal.lastVersion = last
+            #expect(sealing.take([.failed(recordName: "s1", refusal)]) == ["s1"])
+            sealing.look(at: [])
+            let operation = try await first(&sealing, SampleKeys.zone())
+            let statement = try RecordStatement(#require(operation.change.protection?.statement))
+            #expect(statement.version == next)
+        }
+    }
+
     @Test func `B-SAV-02 a save that checks the tag gets the conflict`() async throws {
         var sealing = BatchSealer(try batch(["s1"], .update), firstVersion: 7)
         _ = await sealing.request(SampleKeys.zone())

@@ -76,6 +76,28 @@ extension Protection {
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-ENC-07 a record that is created again needs a version above the deleted one's`(_ engine: Engine)
+        async throws
+    {
+        try await withCloud(engine) { test in
+            try await test.makeZone()
+            func create(_ number: UInt8) async throws -> RecordOutcome {
+                try await save(
+                    test, secret(.create, "R", [.set(sealedField("text"))], Protection(epoch: 0).stated(number)))
+            }
+            #expect(try await create(5).record != nil)
+            _ = try await save(test, RecordOperation(.forceDelete, RecordChange(recordName: "R")))
+            for number: UInt8 in [4, 5] {
+                let refused = try await create(number).failure
+                #expect(refused?.code == .staleRecordStatement)
+                // A save that arrives twice is known by its tag; it has no use for a number.
+                #expect(refused?.lastVersion == (number == 5 ? nil : 5))
+            }
+            #expect(try await create(6).record != nil)
+        }
+    }
+
     @Test func `B-ENC-03 plain fields cannot become encrypted, nor encrypted ones plain or another type`() async throws
     {
         try await withCloud { test in

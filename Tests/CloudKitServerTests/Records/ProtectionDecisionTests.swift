@@ -1,4 +1,5 @@
 import CloudKitModel
+import CloudKitRecordLayer
 import CloudKitServer
 import Testing
 
@@ -7,11 +8,11 @@ import Testing
 
     private func decide(
         _ set: [Field], keeping: [Field] = [], sent: Protection?, held: Protection? = nil, zoneEpoch: UInt32 = 0,
-        checksTag: Bool = true, changesStated: Bool? = nil, created: Int64? = nil, deletedTag: [UInt8]? = nil
+        checksTag: Bool = true, changesStated: Bool? = nil, created: Int64? = nil, deleted: LastStatement? = nil
     ) -> ProtectionDecision {
         ProtectionDecision(
             set: set, merged: keeping + set, sent: sent, held: held, zoneEpoch: zoneEpoch, checksTag: checksTag,
-            changesStated: changesStated ?? !set.isEmpty, created: created, deletedTag: deletedTag)
+            changesStated: changesStated ?? !set.isEmpty, created: created, deleted: deleted)
     }
 
     @Test func `B-ENC-07 every change of a sealed value brings the statement that follows the record's`() {
@@ -42,9 +43,21 @@ import Testing
         // The statement that the deleted record had.
         let last = Protection(epoch: 0).stated(1)
         let tag = Array(StatementForm.tag(of: last.statement))
-        #expect(decide([value("s")], sent: last, deletedTag: tag) == .refuse(.staleRecordStatement))
+        // Of a cloud that kept no versions of deleted records.
+        let deleted = LastStatement(version: nil, tag: tag)
+        #expect(decide([value("s")], sent: last, deleted: deleted) == .refuse(.staleRecordStatement))
         let other = Protection(epoch: 0).stated(2)
-        #expect(decide([value("s")], sent: other, deletedTag: tag) == .store(other))
+        #expect(decide([value("s")], sent: other, deleted: deleted) == .store(other))
+    }
+
+    @Test func `B-ENC-07 a record that is created again has a higher version than the deleted one`() {
+        let deleted = LastStatement(version: 5, tag: Array(repeating: 9, count: StatementForm.tagBytes))
+        for number: UInt8 in [1, 5] {
+            let sent = Protection(epoch: 0).stated(number)
+            #expect(decide([value("s")], sent: sent, deleted: deleted) == .refuse(.staleRecordStatement(after: 5)))
+        }
+        let next = Protection(epoch: 0).stated(6)
+        #expect(decide([value("s")], sent: next, deleted: deleted) == .store(next))
     }
 
     @Test func `B-ENC-07 a protected record is neither stripped nor moved without a statement`() {
