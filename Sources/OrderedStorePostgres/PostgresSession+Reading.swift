@@ -60,23 +60,30 @@ extension PostgresSession {
         let index = first.count
         try exchange(first + requests) { number, answer in
             guard number >= index else { return }
-            rows.reserveCapacity(rows.count + answer.rowCount)
-            let column = key == nil ? 1 : 0
-            for row in 0..<answer.rowCount {
-                rows.append(
-                    StoredEntry(
-                        key: key ?? answer.bytes(row, 0), value: answer.bytes(row, column),
-                        // A missing checksum is a wrong one.
-                        sum: answer.integer(row, column + 1) ?? .min))
-            }
+            rows += answer.entries(under: key)
         }
         return rows
     }
 }
 
+extension PostgresAnswer {
+    /// Returns the rows as entries.
+    ///
+    /// - Parameter key: The key that the statement names; nil: the rows hold theirs.
+    func entries(under key: Bytes?) -> [StoredEntry] {
+        let column = key == nil ? 1 : 0
+        return (0..<rowCount).map { row in
+            StoredEntry(
+                key: key ?? bytes(row, 0), value: bytes(row, column),
+                // A missing checksum is a wrong one.
+                sum: integer(row, column + 1) ?? .min)
+        }
+    }
+}
+
 extension PostgresRequest {
     /// The statements that read entries by their keys.
-    fileprivate static func values(under keys: ArraySlice<Bytes>, of partition: PartitionKey) -> [PostgresRequest] {
+    static func values(under keys: ArraySlice<Bytes>, of partition: PartitionKey) -> [PostgresRequest] {
         var requests: [PostgresRequest] = []
         var rest = keys
         while !rest.isEmpty {

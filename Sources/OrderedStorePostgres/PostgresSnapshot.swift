@@ -19,6 +19,7 @@ final class PostgresSnapshot: Snapshot {
     private let values: PostgresValues
     private let turn: Int
     private let remembers: Bool
+    private let expected: @Sendable () -> [Bytes]
     private let state: Mutex<State>
 
     /// More is not remembered, in bytes.
@@ -27,13 +28,16 @@ final class PostgresSnapshot: Snapshot {
     /// - Parameters:
     ///   - first: Statements that begin the transaction; none: it was begun.
     ///   - remembers: Whether the partitions are locked.
+    ///   - expected: Returns keys that are read together with others, since writers that wait will ask for them.
     init(
-        _ connection: PostgresConnection, values: PostgresValues, turn: Int, first: [PostgresRequest], remembers: Bool
+        _ connection: PostgresConnection, values: PostgresValues, turn: Int, first: [PostgresRequest], remembers: Bool,
+        expected: @escaping @Sendable () -> [Bytes] = { [] }
     ) {
         self.connection = connection
         self.values = values
         self.turn = turn
         self.remembers = remembers
+        self.expected = expected
         state = Mutex(State(first: first))
     }
 
@@ -61,10 +65,21 @@ final class PostgresSnapshot: Snapshot {
         }
         if missing.isEmpty { return found }
         let wanted = missing.map { keys[$0] }
-        let read = try read(wanted, in: partition)
+        let read = try read(wanted, ahead: expectedKeys(besides: wanted, in: partition), in: partition)
         for (index, value) in zip(missing, read) { found[index] = value }
         remember(wanted, read, in: partition)
         return found
+    }
+
+    /// Returns the keys that waiting writers will ask for, as far as they are not known.
+    private func expectedKeys(besides wanted: [Bytes], in partition: Partition) -> [Bytes] {
+        let expected = Set(expected())
+        if expected.isEmpty { return [] }
+        return state.withLock { state in
+            guard state.knownByteCount < Self.knownBytesMax else { return [] }
+            let known = state.known[partition]
+            return expected.subtracting(wanted).filter { known?[$0] == nil }
+        }
     }
 
     func scan(
@@ -85,12 +100,29 @@ final class PostgresSnapshot: Snapshot {
         return values.rawEntries(rows, of: key, in: partition)
     }
 
-    private func read(_ keys: [Bytes], in partition: Partition) throws(StoreError) -> [Bytes?] {
+    /// - Parameter ahead: Keys that are read in the same exchange, and remembered.
+    private func read(
+        _ keys: [Bytes], ahead: [Bytes] = [], in partition: Partition
+    ) throws(StoreError) -> [Bytes?] {
         let key = values.key(of: partition)
         let rows = try exchange { (session, first) throws(PostgresFailure) in
-            try session.entries(under: keys, in: key, first: first)
+            try session.entries(under: keys + ahead, in: key, first: first)
         }
-        return try values.values(keys, from: rows, of: key, in: partition)
+        if ahead.isEmpty { return try values.values(keys, from: rows, of: key, in: partition) }
+        let others = Set(ahead)
+        remember(ahead, rows.filter { others.contains($0.key) }, in: partition)
+        let own = rows.filter { !others.contains($0.key) }
+        return try values.values(keys, from: own, of: key, in: partition)
+    }
+
+    /// Remembers the rows under keys that nobody has asked for yet; a damaged one is read again by who asks.
+    func remember(_ keys: [Bytes], _ rows: [StoredEntry], in partition: Partition) {
+        if keys.isEmpty { return }
+        let sound = values.rawEntries(rows, of: values.key(of: partition), in: partition)
+        let damaged = Set(sound.filter { $0.value == nil }.map(\.key))
+        let found = Dictionary(sound.map { ($0.key, $0.value) }) { first, _ in first }
+        let usable = damaged.isEmpty ? keys : keys.filter { !damaged.contains($0) }
+        remember(usable, usable.map { found[$0] ?? nil }, in: partition)
     }
 
     private func remember(_ keys: [Bytes], _ read: [Bytes?], in partition: Partition) {

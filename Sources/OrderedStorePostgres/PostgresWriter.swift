@@ -39,6 +39,9 @@ final class PostgresWriter: Sendable {
     /// The number of partitions with writers, for tests.
     var laneCount: Int { lanes.count }
 
+    /// The number of writers of a partition that have not had their turn, for tests.
+    func writerCount(of partition: Partition) -> Int { lanes.writerCount(of: partition) }
+
     func write<Value: Sendable>(
         _ partitions: [Partition],
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
@@ -108,18 +111,33 @@ extension PostgresWriter {
     ) async -> Attempt<Value> {
         let lane = lanes.enter(partition)
         defer { lanes.leave(partition) }
-        lane.announce()
+        lane.announce(expecting: WriteTurn.expectedKeys)
         await lane.lock(for: WriteTurn.user ?? partition.name)
         let (result, batch) = await takeTurn(in: lane, partition, body)
-        if let full = lane.endTurn(at: options.now()) {
-            await commit(full, in: lane, partitions: [partition])
-            lane.noteEnded()
+        switch lane.endTurn(at: options.now()) {
+        case .pass: break
+        case .commit(let full): await commitOpen(full, in: lane, partition)
+        case .wait(let open, let nanoseconds):
+            // Not in the caller's task, which may be cancelled: its batch has to be committed all the same.
+            Task { [options] in
+                try? await options.sleep(.nanoseconds(Int64(clamping: nanoseconds)))
+                await lane.lock(for: "")
+                if lane.waitEnded(of: open) { await commitOpen(open, in: lane, partition) }
+                lane.unlock()
+            }
         }
         lane.unlock()
         // A failure of the body waits as well: it may rest on writes of the same batch, which are not yet durable.
         if case .failure(let failure)? = await batch?.wait() { return .failed(failure) }
         if case .failure(let failure as PostgresFailure) = result { return .failed(failure) }
         return .done(result)
+    }
+
+    /// Commits the open batch of a lane, within a turn.
+    private func commitOpen(_ batch: WriteBatch, in lane: WriteLane, _ partition: Partition) async {
+        let start = options.now()
+        await commit(batch, in: lane, partitions: [partition])
+        lane.noteEnded(from: start, to: options.now())
     }
 
     private func takeTurn<Value: Sendable>(
@@ -132,7 +150,7 @@ extension PostgresWriter {
             if let open = lane.openBatch {
                 batch = open
             } else {
-                batch = try await openBatch([partition])
+                batch = try await openBatch([partition], in: lane)
                 lane.noteOpened(batch, at: options.now())
             }
         } catch {
@@ -158,7 +176,7 @@ extension PostgresWriter {
         let batch: WriteBatch
         do {
             try Task.checkCancellation()
-            batch = try await openBatch(partitions)
+            batch = try await openBatch(partitions, in: nil)
         } catch let failure as PostgresFailure {
             return .failed(failure)
         } catch {
@@ -183,14 +201,19 @@ extension PostgresWriter {
 
 extension PostgresWriter {
     /// Begins a transaction and locks its partitions.
-    private func openBatch(_ partitions: [Partition]) async throws -> WriteBatch {
+    ///
+    /// - Parameter lane: The lane of the only partition, whose writers share the transaction; nil: it belongs to one writer.
+    private func openBatch(_ partitions: [Partition], in lane: WriteLane?) async throws -> WriteBatch {
         let connection = try await pool.take()
         do {
             return try await withTaskExecutorPreference(connection.thread) {
-                let turn = try lock(partitions, on: connection)
-                return try WriteBatch(
-                    partitions, connection,
-                    PostgresSnapshot(connection, values: values, turn: turn, first: [], remembers: true))
+                let expected = Array(Set(lane?.takeExpectedKeys() ?? WriteTurn.expectedKeys))
+                let (turn, found) = try lock(partitions, reading: expected, on: connection)
+                let snapshot = PostgresSnapshot(
+                    connection, values: values, turn: turn, first: [], remembers: true,
+                    expected: { lane?.takeExpectedKeys() ?? [] })
+                if let home = partitions.first { snapshot.remember(expected, found, in: home) }
+                return try WriteBatch(partitions, connection, snapshot)
             }
         } catch {
             connection.use { $0.endTransaction() }
@@ -199,23 +222,33 @@ extension PostgresWriter {
         }
     }
 
-    /// - Returns: The turn of the connection.
-    private func lock(_ partitions: [Partition], on connection: PostgresConnection) throws -> Int {
+    /// Begins a transaction, locks partitions and reads what the first one holds, in one exchange.
+    ///
+    /// - Returns: The turn of the connection, and the rows under the keys.
+    private func lock(
+        _ partitions: [Partition], reading keys: [Bytes] = [], on connection: PostgresConnection
+    ) throws -> (turn: Int, rows: [StoredEntry]) {
         let names = Set(partitions).map { ($0, Bytes($0.name.utf8)) }.sorted { $0.1.precedes($1.1) }
         let requests = names.map { partition, name in
             PostgresRequest(.lockPartition, .bytes(values.key(of: partition).bytes), .bytes(name))
         }
+        let reads = partitions.first.map { PostgresRequest.values(under: keys[...], of: values.key(of: $0)) } ?? []
         var found: [Bytes] = []
+        var rows: [StoredEntry] = []
         let turn = try connection.use { (session) throws(PostgresFailure) in
-            try session.exchange([PostgresRequest(.beginWrite)] + requests) { index, answer in
-                if index > 0, answer.rowCount == 1 { found.append(answer.bytes(0, 0)) }
+            try session.exchange([PostgresRequest(.beginWrite)] + requests + reads) { index, answer in
+                if index > requests.count {
+                    rows += answer.entries(under: nil)
+                } else if index > 0, answer.rowCount == 1 {
+                    found.append(answer.bytes(0, 0))
+                }
             }
             return session.beginTurn()
         }
         for (index, (partition, name)) in names.enumerated() where index >= found.count || found[index] != name {
             throw StoreError.collidingPartition(partition)
         }
-        return turn
+        return (turn, rows)
     }
 
     /// Ends the transaction of a batch and reports its outcome.

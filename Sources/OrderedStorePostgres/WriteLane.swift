@@ -8,13 +8,36 @@ final class WriteLane: Sendable {
         var batch: WriteBatch?
         /// The last transaction of this lane that is known to be committed: its row is no longer needed.
         var lastRequest: CommitRequest?
+        /// The keys that writers expect to read which have not had their turn, nor were read for them.
+        var expectedKeys: [Bytes] = []
     }
 
     private let turns = Mutex(TurnQueue<CheckedContinuation<Void, Never>>())
     private let state = Mutex(State())
 
+    /// More are not read ahead in one exchange.
+    private static let expectedKeysMax = 512
+
     /// A writer comes; `lock` follows.
-    func announce() { state.withLock { $0.machine.announce() } }
+    ///
+    /// - Parameter keys: What it expects to read.
+    func announce(expecting keys: [Bytes]) {
+        state.withLock { state in
+            state.machine.announce()
+            if state.expectedKeys.count + keys.count <= Self.expectedKeysMax { state.expectedKeys += keys }
+        }
+    }
+
+    /// Returns the keys that waiting writers expect to read, each time others.
+    func takeExpectedKeys() -> [Bytes] {
+        state.withLock { state in
+            defer { state.expectedKeys = [] }
+            return state.expectedKeys
+        }
+    }
+
+    /// Writers that have not had their turn.
+    var writerCount: Int { state.withLock { $0.machine.announcedCount } }
 
     /// Returns in the user's turn. Each call is followed by one of `unlock`.
     func lock(for user: String) async {
@@ -43,17 +66,35 @@ final class WriteLane: Sendable {
 
     func noteAdded(byteCount: Int) { state.withLock { $0.machine.writesAdded(byteCount: byteCount) } }
 
-    func noteEnded() {
+    func noteEnded(from start: UInt64, to end: UInt64) {
         state.withLock { state in
             state.batch = nil
-            state.machine.batchEnded()
+            state.machine.batchEnded(from: start, to: end)
         }
     }
 
-    /// The writer's turn is over; the batch that it is to commit, if any.
-    func endTurn(at now: UInt64) -> WriteBatch? {
-        state.withLock { $0.machine.turnEnded(at: now) == .commit ? $0.batch : nil }
+    /// What a writer does after its turn.
+    enum TurnEnd {
+        case pass
+        case commit(WriteBatch)
+        case wait(WriteBatch, nanoseconds: UInt64)
     }
+
+    /// The writer's turn is over.
+    func endTurn(at now: UInt64) -> TurnEnd {
+        state.withLock { state in
+            let step = state.machine.turnEnded(at: now)
+            guard let batch = state.batch else { return .pass }
+            return switch step {
+            case .pass: .pass
+            case .commit: .commit(batch)
+            case .wait(let nanoseconds): .wait(batch, nanoseconds: nanoseconds)
+            }
+        }
+    }
+
+    /// Returns whether a batch is still open after its wait, and no writer came that will commit it.
+    func waitEnded(of batch: WriteBatch) -> Bool { state.withLock { $0.batch === batch && $0.machine.waitEnded() } }
 
     /// The transaction to forget with the next commit.
     var lastRequest: CommitRequest? {
@@ -85,6 +126,9 @@ final class WriteLanes: Sendable {
 
     /// The number of partitions with writers, for tests.
     var count: Int { lanes.withLock { $0.count } }
+
+    /// The number of writers of a partition that have not had their turn, for tests.
+    func writerCount(of partition: Partition) -> Int { lanes.withLock { $0[partition]?.lane.writerCount ?? 0 } }
 }
 
 /// The row that a transaction leaves, so that after a lost connection the server can be asked whether it was committed.

@@ -1,3 +1,5 @@
+import OrderedStore
+
 /// The states of the writers of one partition in this process: who comes, what the open batch holds, when it is committed.
 ///
 /// Pure: `WriteLane` reports what happened, each function returns what is to be done next. One turn is taken at a time; batches are
@@ -19,6 +21,7 @@ struct WriteLaneState {
     /// Writers that have not yet had their turn.
     private(set) var announcedCount = 0
     private var batch: OpenBatch?
+    private var policy = GroupCommitPolicy(commitsOpenMax: nil)
 
     enum TurnStart: Equatable {
         /// Begin a transaction, then call `batchOpened`.
@@ -29,6 +32,8 @@ struct WriteLaneState {
     enum TurnEnd: Equatable {
         /// The next writer joins the batch, or there is none.
         case pass
+        /// Commit unless another writer comes within so many nanoseconds: those of the last batches come back soon.
+        case wait(nanoseconds: UInt64)
         case commit
     }
 
@@ -39,13 +44,27 @@ struct WriteLaneState {
     func turnBegan() -> TurnStart { batch == nil ? .openBatch : .joinBatch }
 
     /// A transaction was begun.
-    mutating func batchOpened(at now: UInt64) { batch = OpenBatch(opened: now) }
+    mutating func batchOpened(at now: UInt64) {
+        batch = OpenBatch(opened: now)
+        policy.open(at: now)
+    }
 
     /// A body's writes were added to the batch.
     mutating func writesAdded(byteCount: Int) { batch?.byteCount += byteCount }
 
     /// The batch was committed or given up.
-    mutating func batchEnded() { batch = nil }
+    ///
+    /// - Parameters:
+    ///   - start: When its commit began.
+    ///   - end: When that ended.
+    mutating func batchEnded(from start: UInt64, to end: UInt64) {
+        // Without writes nothing waited for the disk.
+        if let batch, batch.byteCount > 0 { policy.noteCommit(turns: batch.turnCount, from: start, to: end) }
+        batch = nil
+    }
+
+    /// Returns whether the batch whose `wait` has passed is to be committed: no writer came that will do it.
+    func waitEnded() -> Bool { batch != nil && announcedCount == 0 }
 
     /// The writer whose turn it was is done, with or without writes.
     mutating func turnEnded(at now: UInt64) -> TurnEnd {
@@ -56,6 +75,11 @@ struct WriteLaneState {
         let isFull =
             open.turnCount >= Self.turnsMax || open.byteCount >= Self.bytesMax
             || now > open.opened && now - open.opened > Self.timeMax
-        return isFull || announcedCount == 0 ? .commit : .pass
+        if isFull { return .commit }
+        return switch policy.next(turns: open.turnCount, isLast: announcedCount == 0, at: now) {
+        case .continue: .pass
+        case .wait(let nanoseconds): .wait(nanoseconds: nanoseconds)
+        case .commit: .commit
+        }
     }
 }

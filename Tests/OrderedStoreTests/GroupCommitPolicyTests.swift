@@ -1,6 +1,6 @@
 import Testing
 
-@testable import OrderedStoreSQLite
+@testable import OrderedStore
 
 @Suite("When a batch is committed", .timeLimit(.minutes(20)))
 struct GroupCommitPolicyTests {

@@ -29,19 +29,23 @@ struct ModelSimulation {
     mutating func step(_ store: any OrderedStore) async throws {
         let named = Array(partitions.shuffled(using: &generator).prefix(Int.random(in: 1...3, using: &generator)))
         let actions = (0..<Int.random(in: 1...20, using: &generator)).map { _ in action(named) }
+        // Some that are read, some that are not.
+        let expected = actions.compactMap { if case .get(let keys, named[0]) = $0 { keys[0] } else { nil } } + [key()]
         let givesUp = Int.random(in: 0..<5, using: &generator) == 0
         let before = model
         let seed = seed
         let after = Mutex<Model?>(nil)
         do {
-            try await store.write(named) { transaction in
-                var model = before
-                for action in actions {
-                    try await Self.run(action, on: &transaction, &model, seed: seed)
+            try await WriteTurn.$expectedKeys.withValue(expected) {
+                try await store.write(named) { transaction in
+                    var model = before
+                    for action in actions {
+                        try await Self.run(action, on: &transaction, &model, seed: seed)
+                    }
+                    let result = model
+                    after.withLock { $0 = result }
+                    if givesUp { throw Refusal() }
                 }
-                let result = model
-                after.withLock { $0 = result }
-                if givesUp { throw Refusal() }
             }
             model = after.withLock { $0 } ?? [:]
         } catch is Refusal {}

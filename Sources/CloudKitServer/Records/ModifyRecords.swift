@@ -34,12 +34,13 @@ package struct ModifyRecords: Sendable {
                 seal: cloud.assetSeal, limits: limits)
         }
         let now = cloud.serverEnvironment.now()
-        let batch = ChangeBatch(
+        var batch = ChangeBatch(
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
             clientChangeToken: request.clientChangeToken, limits: limits, now: now,
             versionBeforeFirst: cloud.storeHistory.versionBeforeFirst(now: now))
+        batch.zoneNumbers = cloud.zoneNumbers
         let update = ZoneStateKeeper.keepsStates(in: place) ? request.stateUpdate : nil
-        let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) {
+        let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) { [batch] in
             try await run(batch, keeping: update)
         }
         return try await cloud.userDirectory.addingIdentities(to: outcomes)
@@ -91,14 +92,17 @@ package struct ModifyRecords: Sendable {
         let keeper = ZoneStateKeeper(place: place, tokens: cloud.tokens)
         var hasPendingWork = cloud.registry.hasPendingWork(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
-            let result = try await cloud.writeNotifying(batch.partitions) {
-                [schema, hasPendingWork] transaction, pendingNotifications in
-                let result = try await batch.run(
-                    schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications, &transaction)
-                if let update, case .outcomes = result {
-                    try await keeper.keep(update, zoneName: batch.zoneName, &transaction)
+            let result = try await StorageTurn.$expectedKeys.withValue(batch.expectedKeys) {
+                [schema, hasPendingWork] in
+                try await cloud.writeNotifying(batch.partitions) { transaction, pendingNotifications in
+                    let result = try await batch.run(
+                        schema, hasPendingWork: hasPendingWork, pendingNotifications: pendingNotifications,
+                        &transaction)
+                    if let update, case .outcomes = result {
+                        try await keeper.keep(update, zoneName: batch.zoneName, &transaction)
+                    }
+                    return result
                 }
-                return result
             }
             switch result {
             case .outcomes(let outcomes):

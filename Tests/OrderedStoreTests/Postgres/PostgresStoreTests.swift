@@ -274,6 +274,43 @@ struct PostgresStoreTests {
         }
     }
 
+    @Test func `what waiting writers expect to read is read together, whatever another one finds damaged`() async throws
+    {
+        let schema = PostgresServer.freshSchema()
+        try await withPostgresStore(schema: schema) { store in
+            try await store.put(["a": "1", "b": "2", "c": "3"])
+            try await PostgresServer.shared().sql(
+                "UPDATE \(schema).entries SET value = '\\x00' WHERE key = '\\x62'")
+            let (inside, outside) = (Latch(), Latch())
+            func write(_ name: String, first: Bool = false) async throws -> Bytes? {
+                try await WriteTurn.$expectedKeys.withValue([bytes(name), bytes("absent")]) {
+                    try await store.write(home) { transaction in
+                        if first {
+                            await inside.open()
+                            await outside.wait()
+                        }
+                        #expect(try await transaction.get(bytes("absent")) == nil)
+                        let value = try await transaction.get(bytes(name))
+                        transaction.set(bytes(name), bytes("new"))
+                        return value
+                    }
+                }
+            }
+            async let slow = write("a", first: true)
+            await inside.wait()
+            let damaged = Task { try await write("b") }
+            async let other = write("c")
+            async let again = write("a")
+            while store.writer.writerCount(of: home) < 4 { await Task.yield() }
+            await outside.open()
+            #expect(try await slow == bytes("1"))
+            #expect(try await other == bytes("3"))
+            // What the writer before it in the batch wrote, not what was read ahead.
+            #expect(try await again == bytes("new"))
+            await #expect(throws: StoreError.self) { try await damaged.value }
+        }
+    }
+
     @Test func `a key that is too long is refused, and those beside it are not`() async throws {
         try await withPostgresStore { store in
             await expect(.unavailable) { try await store.put([String(repeating: "k", count: 3000): ""]) }

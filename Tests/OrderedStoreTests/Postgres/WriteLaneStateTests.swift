@@ -11,7 +11,7 @@ struct WriteLaneStateTests {
         state.batchOpened(at: 0)
         state.writesAdded(byteCount: 10)
         #expect(state.turnEnded(at: 1) == .commit)
-        state.batchEnded()
+        state.batchEnded(from: 1, to: 2)
         #expect(state.turnBegan() == .openBatch)
     }
 
@@ -43,6 +43,31 @@ struct WriteLaneStateTests {
         time.batchOpened(at: 0)
         #expect(time.turnEnded(at: 50_000_000) == .pass)
         #expect(time.turnEnded(at: 50_000_001) == .commit)
+    }
+
+    @Test func `writers that were answered together are waited for, at most as long as a commit takes`() {
+        var state = WriteLaneState()
+        for _ in 0..<8 { state.announce() }
+        state.batchOpened(at: 0)
+        state.writesAdded(byteCount: 1)
+        for _ in 0..<7 { #expect(state.turnEnded(at: 1) == .pass) }
+        #expect(state.turnEnded(at: 1) == .commit)
+        state.batchEnded(from: 1, to: 5_001)
+        // The first one comes back.
+        state.announce()
+        state.batchOpened(at: 6_000)
+        state.writesAdded(byteCount: 1)
+        #expect(state.turnEnded(at: 6_100) == .wait(nanoseconds: 5_000))
+        #expect(state.waitEnded())
+        // Another one comes: it is waited for no longer than for the first.
+        state.announce()
+        #expect(!state.waitEnded())
+        #expect(state.turnEnded(at: 7_100) == .wait(nanoseconds: 4_000))
+        for _ in 0..<6 { state.announce() }
+        for _ in 0..<5 { #expect(state.turnEnded(at: 7_200) == .pass) }
+        #expect(state.turnEnded(at: 7_300) == .commit)
+        state.batchEnded(from: 7_300, to: 8_300)
+        #expect(!state.waitEnded())
     }
 
     @Test func `a writer that opened no batch leaves none to commit`() {

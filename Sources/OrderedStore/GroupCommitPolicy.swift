@@ -4,10 +4,10 @@
 /// Left alone, the first to come back would be committed by itself, then all others in one batch: half of the syncs for one write
 /// each. So a batch for which no other writer has announced itself waits for those of the last batches, at most as long as one
 /// commit takes: it never costs more than it may save. And a batch that writers keep joining is committed once it has been open
-/// for `commitsOpenMax` times that long: its writers get their answers while the next batch is filled.
+/// for some times that long: its writers get their answers while the next batch is filled.
 /// A single writer never waits, nor do a few: beside one client the cloud itself may write now and then.
-struct GroupCommitPolicy {
-    enum Step: Equatable {
+package struct GroupCommitPolicy {
+    package enum Step: Equatable {
         /// Leave the batch open: other writers have announced themselves, one of them will commit.
         case `continue`
         /// Commit unless another writer comes within so many nanoseconds.
@@ -16,21 +16,25 @@ struct GroupCommitPolicy {
     }
 
     /// Nanoseconds, over the last commits; 0 before the first. Those of a disk that hangs count as 20 ms: no wait is longer.
-    private(set) var commitTime: UInt64 = 0
+    package private(set) var commitTime: UInt64 = 0
     /// The writes of the last commit and of the one before it.
     private var (last, beforeLast) = (0, 0)
     private var opened: UInt64 = 0
     private var waitEnd: UInt64?
 
-    private static let commitsOpenMax: UInt64 = 3
+    private let commitsOpenMax: UInt64?
     /// The fewest writes of a commit whose writers are waited for.
     private static let crowdMin = 4
     private static let commitTimeMax: UInt64 = 20_000_000
 
+    /// - Parameter commitsOpenMax: How many times as long as a commit takes a batch stays open that writers keep joining; nil: the caller
+    ///   bounds it.
+    package init(commitsOpenMax: UInt64? = 3) { self.commitsOpenMax = commitsOpenMax }
+
     /// Notes that a batch was opened.
     ///
     /// - Parameter now: Nanoseconds of a clock that is never set back.
-    mutating func open(at now: UInt64) {
+    package mutating func open(at now: UInt64) {
         opened = now
         waitEnd = nil
     }
@@ -40,8 +44,10 @@ struct GroupCommitPolicy {
     /// - Parameters:
     ///   - turns: The turns taken in this batch.
     ///   - isLast: Whether no other writer has announced itself.
-    mutating func next(turns: Int, isLast: Bool, at now: UInt64) -> Step {
-        if commitTime > 0, now > opened, now - opened > Self.commitsOpenMax * commitTime { return .commit }
+    package mutating func next(turns: Int, isLast: Bool, at now: UInt64) -> Step {
+        if let commitsOpenMax, commitTime > 0, now > opened, now - opened > commitsOpenMax * commitTime {
+            return .commit
+        }
         guard isLast else { return .continue }
         let expected = max(last, beforeLast)
         guard commitTime > 0, turns < expected, expected >= Self.crowdMin else { return .commit }
@@ -51,7 +57,7 @@ struct GroupCommitPolicy {
     }
 
     /// Notes that the batch was committed.
-    mutating func noteCommit(turns: Int, from start: UInt64, to end: UInt64) {
+    package mutating func noteCommit(turns: Int, from start: UInt64, to end: UInt64) {
         (last, beforeLast) = (turns, last)
         let time = min(end > start ? end - start : 0, Self.commitTimeMax)
         commitTime = commitTime == 0 ? time : (commitTime * 7 + time) / 8
