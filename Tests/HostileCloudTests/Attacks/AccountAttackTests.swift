@@ -42,13 +42,7 @@ extension Stage {
                 try await cloud.signIn(laptop)
             }
         case .saltOfOtherAccount:
-            let salt = try #require(liar.traffic.last { $0.person == "ghost" && $0.endpoint == "sessions/prepare" })
-                .answer["salt"]
-            try await lie { exchange in
-                if exchange.endpoint == "sessions/prepare" { exchange.change { $0["salt"] = salt } }
-            } during: {
-                try await cloud.signIn(laptop)
-            }
+            try await playOtherSalt(laptop)
         case .userNameSwapped:
             try await signIn(laptop) { $0["userRecordName"] = .string(name) }
         case .ghostDevice:
@@ -66,6 +60,24 @@ extension Stage {
         } during: {
             try await cloud.signIn(device)
             try await read("secret text of One", of: "One", device.own)
+        }
+    }
+
+    /// The device makes its proof and its wrapping key with another salt. The real cloud would refuse the proof; this one accepts it, and
+    /// answers as it answered another device of the account.
+    private func playOtherSalt(_ laptop: Device) async throws {
+        _ = try await device("ada", "tablet")
+        let salt = try #require(liar.traffic.last { $0.person == "ghost" && $0.endpoint == "sessions/prepare" })
+            .answer["salt"]
+        let session = try #require(liar.traffic.last { $0.person == "ada" && $0.endpoint == "sessions/create" })
+        #expect(session.answer["keychain", "passwordWrap"] != nil)
+        try await lie { exchange in
+            if exchange.endpoint == "sessions/prepare" { exchange.change { $0["salt"] = salt } }
+            guard exchange.endpoint == "sessions/create" else { return }
+            (exchange.status, exchange.body) = (session.status, session.body)
+        } during: {
+            try await cloud.signIn(laptop)
+            try await read("secret text of One", of: "One", laptop.own)
         }
     }
 

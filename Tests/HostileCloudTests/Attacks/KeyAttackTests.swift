@@ -104,20 +104,22 @@ extension Stage {
         let (name, theirs) = (share.recordID.recordName, try await theirs())
         let ben = try await device("ben")
         let cat = try await device("cat")
-        for person in [ben, cat] {
-            _ = try await person.shared.record(for: Self.id(name, theirs))
-            _ = try await person.shared.record(
-                for: Self.id(other, CKRecordZone.ID(zoneName: "Other", ownerName: theirs.ownerName)))
-        }
-        let bensVersions = { self.liar.versions(of: $0, in: "shared", person: "ben") }
-        let older = try #require(bensVersions(name).last)
-        let cats = try #require(liar.versions(of: name, in: "shared", person: "cat").last)
-        let others = try #require(bensVersions(other).last)
-        // The share's second epoch.
+        let newest = { self.liar.versions(of: $0, in: "shared", person: $1).last }
+        _ = try await ben.shared.record(for: Self.id(name, theirs))
+        let older = try #require(newest(name, "ben"))
+        // The second epoch of both shares: what is shown in another's place differs in nothing but its place.
         _ = try await device("dan")
-        try await add("dan", to: share.recordID)
-        try await remove("dan", from: share.recordID, by: ada.own)
-        try await write("secret text of the second epoch", to: "One", ada.own)
+        for share in [share.recordID, other] {
+            try await add("dan", to: share)
+            try await remove("dan", from: share, by: ada.own)
+            try await write("secret text of the second epoch", to: "One", in: share.zoneID, ada.own)
+        }
+        _ = try await cat.shared.record(for: Self.id(name, theirs))
+        let otherZone = CKRecordZone.ID(zoneName: other.zoneID.zoneName, ownerName: theirs.ownerName)
+        _ = try await ben.shared.record(for: Self.id(other.recordName, otherZone))
+        let cats = try #require(newest(name, "cat"))
+        let others = try #require(newest(other.recordName, "ben"))
+        #expect([older, cats, others].map { KeyFacts.newest($0)?["epoch"]?.int } == [1, 2, 2])
         if attack.needsMemory { try await feed(ben.shared, in: theirs) }
         let victim = attack.needsMemory ? cloud.restarted(ben) : try await device("ben", "laptop")
 
@@ -146,10 +148,10 @@ extension Stage {
         #expect(try await text("One", in: theirs, again.shared) == "secret text of the second epoch")
     }
 
-    private func otherShare() async throws -> String {
+    private func otherShare() async throws -> CKRecord.ID {
         let zone = CKRecordZone.ID(zoneName: "Other")
         try await makeFolder(zone)
-        return try await share(inviting: ["ben", "cat"], in: zone, accepting: true).recordID.recordName
+        return try await share(inviting: ["ben", "cat"], in: zone, accepting: true).recordID
     }
 }
 

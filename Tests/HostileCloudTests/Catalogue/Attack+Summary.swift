@@ -134,7 +134,7 @@ extension Attack {
         case .keychainOfOtherAccount: "gives a new device the ghost's keychain"
         case .keychainHidden: "tells a new device that the account has no keys"
         case .roundsLowered: "asks for a cheap proof of the password"
-        case .saltOfOtherAccount: "asks for a proof with another account's salt"
+        case .saltOfOtherAccount: "asks for a proof with another account's salt, and accepts it"
         case .userNameSwapped: "signs a new device in under the ghost's user name"
         case .ghostDevice: "signs a device of its own in to the account"
         // The directory

@@ -98,9 +98,7 @@ extension Attack {
 
     private var ofKeys: Verdict {
         switch self {
-        case .invitationRemoved, .invitationOlder, .keyringOfOtherShare, .keyringOlder, .keyringRemoved,
-            .shareEpochRaised:
-            Self.waiting
+        case .invitationRemoved, .invitationOlder, .keyringOlder, .keyringRemoved, .shareEpochRaised: Self.waiting
         default: Self.tampered("invitation", "public key", "another identity", "share", "statement")
         }
     }
@@ -115,10 +113,9 @@ extension Attack {
     private var ofAccounts: Verdict {
         switch self {
         case .keychainIdentitySwapped: .refusedAtSignIn("does not fit the account's public identity")
-        case .keychainOfOtherAccount:
+        case .keychainOfOtherAccount, .saltOfOtherAccount:
             .detected(.atOnce, [.accountTemporarilyUnavailable], ["do not open with this password"])
         case .roundsLowered: .refusedAtSignIn("from which your password could be guessed")
-        case .saltOfOtherAccount: .refusedAtSignIn("password")
         case .ghostDevice: .harmless("a device without the account's secret opens nothing")
         default: Self.tampered("encrypted field", "key of record", "statement")
         }
