@@ -54,6 +54,8 @@ package struct ProviderSignIn: Sendable {
         var binding: [UInt8]
         var expires: Int64
         var id: String
+        /// Of a program on the person's machine, to which the page hands the code; nil: the page goes on by itself.
+        var port: UInt16?
     }
 
     private var states: SealedTokenCodec {
@@ -62,14 +64,17 @@ package struct ProviderSignIn: Sendable {
 
     /// Returns the address at the provider to which a browser goes.
     ///
-    /// - Parameter binding: SHA-256 of a secret that the browser keeps.
+    /// - Parameters:
+    ///   - binding: SHA-256 of a secret that the browser keeps, or the program.
+    ///   - port: Where a program listens on the person's machine (RFC 8252): the page hands it the code. It is behind the sealed state, for the
+    ///     page to read; the code is worth nothing without the secret.
     /// - Throws: `RequestFailure` `badRequest`, `tryAgainLater`.
-    package func begin(binding: [UInt8]) async throws -> String {
+    package func begin(binding: [UInt8], port: UInt16? = nil) async throws -> String {
         guard binding.count == Self.secretBytes else { throw RequestFailure(.badRequest, "a binding has 32 bytes") }
         let state = State(
             binding: binding, expires: store.serverEnvironment.now() + Self.stateLifetime,
-            id: store.serverEnvironment.randomHex(bytes: 16))
-        let text = try states.sealText(Array(try JSONEncoder().encode(state)))
+            id: store.serverEnvironment.randomHex(bytes: 16), port: port)
+        let text = try states.sealText(Array(try JSONEncoder().encode(state))) + (port.map { "~\($0)" } ?? "")
         do {
             return try await provider.authorizationURL(request(text, state))
         } catch {
@@ -95,8 +100,10 @@ package struct ProviderSignIn: Sendable {
         // A name of its own: failures of some keep nobody else from signing in.
         let name = "provider \(SHA256.hash(data: Array(text.utf8)).hex)"
         return try await proofLimiter.count(email: name, address: address, now: now, in: store) {
-            guard let bytes = states.openText(text, bytesMax: Self.textBytesMax),
+            let parts = text.split(separator: "~", maxSplits: 1, omittingEmptySubsequences: false)
+            guard let bytes = states.openText(String(parts[0]), bytesMax: Self.textBytesMax),
                 let state = try? JSONDecoder().decode(State.self, from: Data(bytes)), now < state.expires,
+                parts.dropFirst().first.map(String.init) == state.port.map({ String($0) }),
                 isEqualInConstantTime(Array(SHA256.hash(data: secret)), state.binding),
                 (1...Self.textBytesMax).contains(code.utf8.count),
                 try await store.write({ transaction in

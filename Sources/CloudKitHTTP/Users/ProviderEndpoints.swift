@@ -4,7 +4,8 @@ import Foundation
 
 /// The endpoints for signing in at a provider of identities (OpenID Connect); bytes travel as base 64.
 ///
-/// - `providers/begin {binding}` → `{url}`: where a browser goes; `binding` is the SHA-256 of 32 bytes that it keeps.
+/// - `providers/begin {binding, port?}` → `{url}`: where a browser goes; `binding` is the SHA-256 of 32 bytes that it keeps. With `port`, of a
+///   program on the person's machine that keeps them, the page hands state and code to `http://127.0.0.1:port/`.
 /// - `providers/finish {state, code, secret}` → `{ticket, hasAccount, isSignUpOpen, email?, isEmailVerified, name?}`: asks the provider about the
 ///   person who came back. `sessions/create {ticket}` signs them in, `accounts/create {ticket}` makes their account.
 /// - `providers/link {ticket, proof}` → `{}`: the person of the ticket signs in to this account from now on. `wordsProof` or `passkey` may take
@@ -19,7 +20,7 @@ struct ProviderEndpoints {
 
     func begin(_ call: DeviceCall) async throws -> EndpointResponse {
         let body = try SmallJSON.decode(BeginBody.self, from: call.body)
-        return try .json(["url": try await provider.begin(binding: Array(body.binding))])
+        return try .json(["url": try await provider.begin(binding: Array(body.binding), port: body.port)])
     }
 
     func finish(_ call: DeviceCall) async throws -> EndpointResponse {
@@ -60,6 +61,7 @@ struct ProviderEndpoints {
 
     private struct BeginBody: Decodable {
         var binding: Data
+        var port: UInt16?
     }
 
     private struct FinishBody: Decodable {

@@ -14,7 +14,7 @@ final class LoopbackListener: Sendable {
     private static let connectionsMax = 32
     private static let secondsMax = 10
 
-    /// The port, chosen by the system.
+    /// The port.
     let port: UInt16
 
     private let handler: @Sendable (LoopbackRequest) async -> LoopbackResponse
@@ -25,9 +25,12 @@ final class LoopbackListener: Sendable {
 
     /// Begins to listen.
     ///
+    /// - Parameters:
+    ///   - port: 0: the system chooses one.
+    ///   - handler: Answers a request.
     /// - Throws: `LoopbackFailure`.
-    init(handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse) throws {
-        let (descriptor, port) = try Self.openSocket()
+    init(port wanted: UInt16 = 0, handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse) throws {
+        let (descriptor, port) = try Self.openSocket(wanted)
         self.port = port
         self.handler = handler
         source = DispatchSource.makeReadSource(
@@ -44,7 +47,7 @@ final class LoopbackListener: Sendable {
 
     // MARK: Sockets
 
-    private static func openSocket() throws -> (Int32, UInt16) {
+    private static func openSocket(_ port: UInt16) throws -> (Int32, UInt16) {
         #if os(Linux)
             let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         #else
@@ -53,6 +56,7 @@ final class LoopbackListener: Sendable {
         guard descriptor >= 0 else { throw failure() }
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = port.bigEndian
         address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
         let isListening = withUnsafeMutablePointer(to: &address) { pointer in

@@ -85,6 +85,29 @@ import WebCredentials
         SignUp(store: people.store, isOpen: isOpen, roundsMin: 1, proofLimiter: limiter)
     }
 
+    @Test func `a program gets its answer at its port, and at no other`() async throws {
+        _ = try await signIn().begin(binding: Self.binding, port: 4711)
+        let state = try #require(provider.requests.withLock { $0.last?.state })
+        #expect(state.hasSuffix("~4711"))
+        let sealed = try #require(state.split(separator: "~").first.map(String.init))
+        for changed in [sealed, sealed + "~4712", sealed + "~", sealed + "~4711~4711"] {
+            await expect(.authenticationFailed) {
+                _ = try await signIn().finish(state: changed, code: "ada", secret: Self.secret, address: "10.2.0.1")
+            }
+        }
+        await expect(.authenticationFailed) {
+            _ = try await signIn().finish(
+                state: state, code: "ada", secret: [UInt8](repeating: 6, count: 32), address: "10.2.0.2")
+        }
+        _ = try await signIn().finish(state: state, code: "ada", secret: Self.secret, address: "10.2.0.3")
+        // The state of a page names no port, and takes none.
+        _ = try await signIn().begin(binding: Self.binding)
+        let page = try #require(provider.requests.withLock { $0.last?.state })
+        await expect(.authenticationFailed) {
+            _ = try await signIn().finish(state: page + "~1", code: "ada", secret: Self.secret, address: "10.2.0.4")
+        }
+    }
+
     @Test func `the first sign-in makes an account without a password, and the next ones find it`() async throws {
         let first = try await ticket("ada")
         await expect(.itemNotFound) { _ = try await open(first) }

@@ -25,12 +25,23 @@ export function takeTicket() {
 
 export const keepTicket = (ticket) => sessionStorage.setItem(arrived, JSON.stringify(ticket));
 
+/** Hands what the provider answered to the program that began the sign-in: its port is behind the state, which the cloud sealed. The program has the secret without which the code is worth nothing. */
+function handOver(answer) {
+  const port = answer.get("state")?.match(/~([1-9][0-9]{0,4})$/)?.[1];
+  if (!port || Number(port) > 65535) return false;
+  const given = new URLSearchParams();
+  for (const name of ["state", "code", "error"]) if (answer.has(name)) given.set(name, answer.get(name));
+  location.replace(`http://127.0.0.1:${port}/?${given}`);
+  return true;
+}
+
 async function finish({ container, environment, token }) {
   const answer = new URLSearchParams(location.search);
   // Neither the history nor the next page has the code.
   history.replaceState(null, "", location.pathname);
   const begun = JSON.parse(sessionStorage.getItem(leaving) || "null");
   sessionStorage.removeItem(leaving);
+  if (!begun && handOver(answer)) return;
   if (!begun) throw new Error("This sign-in was not begun in this tab. Begin again on the page where you want to sign in.");
   if (answer.has("error")) throw new Error(`${begun.label} did not sign you in (${answer.get("error").slice(0, 100)}). Begin again.`);
   const response = await fetch(`/device/1/${encodeURIComponent(container)}/${environment}/providers/finish?ckAPIToken=${encodeURIComponent(token)}`, {
