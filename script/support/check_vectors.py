@@ -426,6 +426,34 @@ def owner_wrap(v):
     same(origin, v.number["origin"], "origin")
 
 
+def key_approval(v):
+    private = X25519PrivateKey.from_private_bytes(v.bytes["privateKey"])
+    public, nonce, secret = raw(private), v.bytes["nonce"], v.bytes["secret"]
+    same(public, v.bytes["publicKey"], "public key")
+    commitment = hashlib.sha256(frame("welkin key request 1", public, nonce)).digest()
+    need(commitment == v.bytes["commitment"], "another commitment")
+    identity = b"".join(public_identity(v.bytes["identity"]))
+    parts = [v.text["device"], v.text["approver"], public, nonce, v.bytes["answer"], identity]
+
+    def digits(purpose):
+        value = int.from_bytes(hashlib.sha256(frame(purpose, *parts)).digest()[:8], "big")
+        return f"{value % 1_000_000:06}"
+
+    reader = Reader(v.bytes["sealed"])
+    reader.version(1)
+    encapsulated, box = reader.take(32), reader.take(48)
+    reader.finish()
+    info, associated = frame("welkin key approval 1"), frame("welkin key approval secret 1", *parts)
+    opened = hpke_open(private, encapsulated, info, box, associated)
+    signing = Ed25519PrivateKey.from_private_bytes(expand(opened, frame("welkin identity signing 1")))
+    agreement = X25519PrivateKey.from_private_bytes(expand(opened, frame("welkin identity agreement 1")))
+    need(raw(signing) + raw(agreement) == identity, "the keys of another account")
+    same(opened, secret, "secret")
+    same(digits("welkin key approval code 1"), v.text["code"], "code")
+    same(digits("welkin key approval confirmation 1"), v.text["confirmation"], "confirmation")
+    same(expand(opened, frame("welkin key approval receipt 1", *parts)), v.bytes["receipt"], "receipt")
+
+
 def invitation(v):
     data = v.bytes["invitation"]
     reader = Reader(data)
@@ -542,6 +570,7 @@ SECTIONS = {
     "link": link,
     "invitation": invitation,
     "ownerWrap": owner_wrap,
+    "keyApproval": key_approval,
     "shareStatement": share_statement,
     "linkProof": link_proof,
 }

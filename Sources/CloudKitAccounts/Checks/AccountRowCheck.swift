@@ -34,7 +34,7 @@ package struct AccountRowCheck: Sendable {
             Account.idsByPhone.name: phone, Account.idsByAddressHash.name: addressHash,
             DeviceSession.table.name: session, DeviceSession.owners.name: sessionOwner,
             Keychain.table.name: keychain, KeyReset.table.name: keyReset,
-            AccountDeletion.table.name: deletion,
+            AccountDeletion.table.name: deletion, StoredKeyRequest.table.name: keyRequest,
             Passkey.table.name: passkey, Passkey.owners.name: passkeyOwner,
             ProviderIdentity.table.name: providerIdentity, ProviderIdentity.owners.name: providerOwner,
             SpentToken.table.name: {
@@ -136,6 +136,13 @@ package struct AccountRowCheck: Sendable {
     private func keyReset(_ id: String, _ value: [UInt8]) async throws -> String? {
         if try KeyReset(rowBytes: value).account != id { return "it is under the key of another account" }
         return try await Account.table.row(id, in: view) == nil ? "the account of a reset is missing" : nil
+    }
+
+    private func keyRequest(_ text: String, _ value: [UInt8]) async throws -> String? {
+        let request = try StoredKeyRequest(rowBytes: value)
+        if request.rowKey.rowText != text { return "it is under the key of another request" }
+        return try await Account.table.row(request.account, in: view) == nil
+            ? "the account of a request for keys is missing" : nil
     }
 
     private func deletion(_ id: String, _ value: [UInt8]) async throws -> String? {

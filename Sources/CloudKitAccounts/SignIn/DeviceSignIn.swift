@@ -270,6 +270,7 @@ extension StorageWriter {
             }
             try set(old)
         }
+        try await clearKeyRequests(ofAccount: account.id, before: now)
         try set(session)
         try DeviceSession.owners.set(session.id, to: account.id, in: &self)
         try noteDirectoryChange(.account(account.id))

@@ -18,6 +18,7 @@ extension Accounts {
             }
             for passkey in try await transaction.passkeys(of: account.id) { transaction.clear(passkey) }
             for identity in try await transaction.providerIdentities(of: account.id) { transaction.clear(identity) }
+            try await transaction.clearKeyRequests(ofAccount: account.id)
             Keychain.table.clear(account.id, in: &transaction)
             KeyReset.table.clear(account.id, in: &transaction)
             AccountDeletion.table.clear(account.id, in: &transaction)

@@ -36,8 +36,8 @@ package enum AccountIssue: String, Codable, Hashable, Sendable, CaseIterable {
         case .sessionEnded: "This device was signed out from elsewhere. Sign in again with: welkin login"
         case .keysReset: "The account's keys were reset since this device signed in. Sign in again with: welkin login"
         case .keysLocked:
-            "The account's keys do not open with this password; the operator may have set it. Ways out: "
-                + "`welkin recover` with the recovery words; `welkin login` with this password on a device that still has the "
+            "This device does not have the account's keys: what signed it in opens none, such as a provider, or a password that the operator "
+                + "has set. Ways out: `welkin keychain request`, which another device of yours approves; `welkin recover` with the recovery words; `welkin login` with this password on a device that still has the "
                 + "keys, then again here; or, losing what was encrypted, `welkin keychain reset`."
         }
     }

@@ -68,18 +68,27 @@ package struct SignIn: Sendable {
                 try? await end(session.proof, container)
                 throw error
             }
-            var credentials = DeviceCredentials(
-                endpoint: configuration.endpoint, email: address.text, deviceID: session.deviceID,
-                deviceSecret: session.secret)
-            credentials[container, configuration.environment] = try entry(session.answer, container)
-            credentials.trouble = keys.keychain == nil ? .keysLocked : nil
-            try profile.store(credentials, keychain: keys.keychain)
-            if before?.email != credentials.email || before?.endpoint != credentials.endpoint {
-                try removeOpenedFiles()
-            }
-            if let before, before.endpoint == configuration.endpoint { try? await end(before.proof, container) }
-            return Outcome(credentials: credentials, keys: keys.outcome)
+            return try await keep(session, for: address, with: keys, in: container, replacing: before)
         }
+    }
+
+    /// Stores a session and its keys in the profile, in place of what was there before.
+    func keep(
+        _ session: OpenedSession, for address: AccountAddress,
+        with keys: (outcome: Outcome.Keys, keychain: DeviceKeychain?),
+        in container: String, replacing before: DeviceCredentials?
+    ) async throws -> Outcome {
+        var credentials = DeviceCredentials(
+            endpoint: configuration.endpoint, email: address.text, deviceID: session.deviceID,
+            deviceSecret: session.secret)
+        credentials[container, configuration.environment] = try entry(session.answer, container)
+        credentials.trouble = keys.keychain == nil ? .keysLocked : nil
+        try configuration.deviceProfile.store(credentials, keychain: keys.keychain)
+        if before?.email != credentials.email || before?.endpoint != credentials.endpoint {
+            try removeOpenedFiles()
+        }
+        if let before, before.endpoint == configuration.endpoint { try? await end(before.proof, container) }
+        return Outcome(credentials: credentials, keys: keys.outcome)
     }
 
     /// Creates an account, where the cloud allows users to do so, or with an invitation of its operator.
@@ -177,7 +186,7 @@ package struct SignIn: Sendable {
 
     // MARK: Sessions
 
-    private struct OpenedSession {
+    struct OpenedSession {
         var answer: SessionAnswer
         var secret: String
         var deviceID: String { answer.deviceID }
@@ -193,6 +202,10 @@ package struct SignIn: Sendable {
             "lifetime": "device",
         ]
         if keepsAccount { body["keepsAccount"] = .flag(true) }
+        return try await openSession(body, in: container)
+    }
+
+    func openSession(_ body: DeviceCloud.Body, in container: String) async throws -> OpenedSession {
         let answer: SessionAnswer = try await cloud.post("sessions/create", in: container, body)
         // The id becomes part of a file's name.
         guard let secret = answer.deviceSecret, DeviceProfile.isValidName(answer.deviceID) else {
@@ -201,7 +214,7 @@ package struct SignIn: Sendable {
         return OpenedSession(answer: answer, secret: secret)
     }
 
-    private func end(_ proof: DeviceCloud.Body, _ container: String) async throws {
+    func end(_ proof: DeviceCloud.Body, _ container: String) async throws {
         let _: DeviceCloud.Done = try await cloud.post("sessions/delete", in: container, proof)
     }
 
@@ -303,6 +316,8 @@ struct SessionAnswer: Decodable {
     var deviceID: String
     var deviceSecret: String?
     var expires: Int64
+    /// The account's address, after a sign-in by something else.
+    var email: String?
     /// nil when the account has none.
     var keychain: Wrapped?
 

@@ -5,7 +5,7 @@
 package enum EncryptionError: Error, Hashable, Sendable {
     /// The thing that an error is about.
     package enum Item: Hashable, Sendable {
-        case accountSecret, password, recoveryKey, identity, identityPins
+        case accountSecret, password, recoveryKey, identity, identityPins, keyApproval
         case field(String)
         case assetKey(field: String)
         case asset
@@ -68,6 +68,8 @@ extension EncryptionError: CustomStringConvertible {
             "the cloud offers \(item) in key epoch \(offered), this device has seen \(seen): the cloud went back in time"
         case .counterWentBack(let item, let offered, let seen):
             "the cloud offers number \(offered) of \(item), this device has seen \(seen): the cloud went back in time"
+        case .contradicted(.keyApproval, let reason):
+            "the approval of the new device is contradicted: \(reason). Nothing was given; do not approve it"
         case .contradicted(let item, let reason):
             "\(item) is contradicted: \(reason). Look at the participants on a device of the owner, and confirm "
                 + "them there (welkin share confirm)"
@@ -93,6 +95,7 @@ extension EncryptionError.Item: CustomStringConvertible {
         case .recoveryKey: "the recovery key"
         case .identity: "the public identity"
         case .identityPins: "the list of known identities"
+        case .keyApproval: "the approval of a new device"
         case .field(let name): "the encrypted field '\(name)'"
         case .assetKey(let field): "the asset key in field '\(field)'"
         case .asset: "the asset"

@@ -17,7 +17,8 @@ extension EndpointName {
         case .sessionsPrepare, .sessionsCreate, .sessionsDelete, .accountsCreate, .accountsPassword,
             .accountsDelete, .accountsData, .accountsAddress, .accountsDiscovery, .accountsConsents, .accountsWebKeys,
             .accountsMethods, .passkeysBegin, .passkeysCreate, .passkeysDelete, .providersBegin, .providersFinish,
-            .providersLink, .providersUnlink, .keychainOpen, .keychainGet, .keychainCreate,
+            .providersLink, .providersUnlink, .keychainOpen, .approvalsCreate, .approvalsList, .approvalsAnswer,
+            .approvalsReveal, .approvalsApprove, .approvalsRefuse, .approvalsFinish, .keychainGet, .keychainCreate,
             .keychainRewrap, .keychainReset, .keychainRecovery,
             .keychainRecover, .devicesList, .devicesRevoke, .devicesRename:
             deviceDescription
@@ -558,7 +559,7 @@ extension EndpointName {
         case .providersBegin:
             .post(
                 "Returns the address at the provider of identities to which a browser goes.", .device,
-                takes: .request(["binding": .base64]), gives: .answer(["url": .text]))
+                takes: .request(["binding": .base64, "port?": .integer]), gives: .answer(["url": .text]))
         case .providersFinish:
             .post(
                 "Asks the provider about the person who came back.", .device,
@@ -575,6 +576,42 @@ extension EndpointName {
             .post(
                 "Ends that a person at the provider signs in to the account.", .device,
                 takes: Self.ofSender(["id": .text]), gives: .answer([:]))
+        case .approvalsCreate:
+            .post(
+                "Asks the account's devices for its keys.", .device, takes: Self.ofSender(["commitment": .base64]),
+                gives: .answer(["deviceID": .text, "expires": .integer]))
+        case .approvalsList:
+            .post(
+                "Returns the requests for the account's keys.", .device, takes: Self.ofSender(),
+                gives: .answer([
+                    "requests": .list(
+                        .answer([
+                            "deviceID": .text, "name": .text, "isBrowser": .boolean, "isCaller": .boolean,
+                            "address": .text, "created": .integer, "expires": .integer, "state": .text,
+                            "commitment": .base64, "identity": .base64, "approver?": .text, "answer?": .base64,
+                            "publicKey?": .base64, "nonce?": .base64, "sealed?": .base64, "receipt?": .base64,
+                        ]))
+                ]))
+        case .approvalsAnswer:
+            .post(
+                "Answers a request for the account's keys with a nonce.", .device,
+                takes: Self.ofSender(["device": .text, "nonce": .base64]), gives: .answer([:]))
+        case .approvalsReveal:
+            .post(
+                "Reveals the key and the nonce of the own request.", .device,
+                takes: Self.ofSender(["publicKey": .base64, "nonce": .base64]), gives: .answer([:]))
+        case .approvalsApprove:
+            .post(
+                "Gives the device that asks the account's secret, sealed to its key.", .device,
+                takes: Self.ofSender(["device": .text, "sealed": .base64]), gives: .answer([:]))
+        case .approvalsRefuse:
+            .post(
+                "Refuses a request for the account's keys.", .device, takes: Self.ofSender(["device": .text]),
+                gives: .answer([:]))
+        case .approvalsFinish:
+            .post(
+                "Ends the own request, whose secret the device has opened.", .device,
+                takes: Self.ofSender(["receipt": .base64]), gives: .answer([:]))
         case .keychainOpen:
             .post(
                 "Returns the keychain wrapped for what the person shows.", .device,

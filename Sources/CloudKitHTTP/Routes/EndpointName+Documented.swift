@@ -21,6 +21,8 @@ extension EndpointName {
         case .assetsImport, .usersLookupPhone, .accountsAddress, .addressPage, .accountsDiscovery, .accountsConsents,
             .accountsWebKeys, .accountsMethods, .passkeysBegin, .passkeysCreate, .passkeysDelete,
             .providersBegin, .providersFinish, .providersLink, .providersUnlink, .providerPage, .keychainOpen,
+            .approvalsCreate, .approvalsList, .approvalsAnswer, .approvalsReveal, .approvalsApprove, .approvalsRefuse,
+            .approvalsFinish,
             .libraryScript,
             .sharesKeysLookup, .sharesKeysStore,
             .sharesRequestAccess, .usersLookupParticipants, .sessionsDelete,

@@ -29,6 +29,7 @@ final class DeviceEndpoints: Sendable {
     let address: AddressEndpoint
     let passkeys: PasskeyEndpoints
     let providers: ProviderEndpoints
+    let approvals: ApprovalEndpoints
     let store: AccountStore
     private let changes: AccountChanges
 
@@ -60,6 +61,7 @@ final class DeviceEndpoints: Sendable {
             passkeys: store.passkeys(proofLimiter), store: store, providerLabel: provider?.label)
         providers = ProviderEndpoints(
             signIn: provider, store: store, proofLimiter: proofLimiter, isSignUpOpen: isSignUpOpen)
+        approvals = ApprovalEndpoints(requests: store.keyRequests, store: store)
         keychains = KeychainEndpoints(keychains: chains, cloud: cloud, changes: changes)
     }
 

@@ -5,7 +5,9 @@ import CloudKitDevice
 struct DevicesCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "devices", abstract: "Manage your account's devices.",
-        subcommands: [ListDevicesCommand.self, RenameDeviceCommand.self, RevokeOwnDeviceCommand.self],
+        subcommands: [
+            ListDevicesCommand.self, ApproveDeviceCommand.self, RenameDeviceCommand.self, RevokeOwnDeviceCommand.self,
+        ],
         defaultSubcommand: ListDevicesCommand.self)
 }
 
@@ -18,7 +20,8 @@ struct ListDevicesCommand: AsyncParsableCommand {
 
     func run() async throws {
         let (configuration, container) = try device.signIn()
-        let devices = try await SignIn(configuration: configuration, send: WebSend.send).devices(container: container)
+        let signIn = SignIn(configuration: configuration, send: WebSend.send)
+        let devices = try await signIn.devices(container: container)
         if json { return try Output.json(devices) }
         Output.table(
             [["ID", "NAME", "KIND", "SINCE", "UNTIL", "KEYS"]]
@@ -29,6 +32,9 @@ struct ListDevicesCommand: AsyncParsableCommand {
                         $0.isBrowser ? "none" : $0.isOutdated ? "outdated" : "current",
                     ]
                 })
+        for request in (try? await signIn.keyRequests(container: container)) ?? [] {
+            Output.remark("\(KeyRequestDialogue.name(of: request)) asks for the keys: welkin devices approve")
+        }
     }
 }
 

@@ -7,7 +7,8 @@ struct KeychainCommand: AsyncParsableCommand {
         commandName: "keychain",
         abstract: "Manage the keys of your encrypted data and your trust in other users' keys.",
         subcommands: [
-            RecoveryWordsCommand.self, ResetKeychainCommand.self, TrustCommand.self, WebKeysCommand.self,
+            RequestKeysCommand.self, RecoveryWordsCommand.self, ResetKeychainCommand.self, TrustCommand.self,
+            WebKeysCommand.self,
         ])
 }
 

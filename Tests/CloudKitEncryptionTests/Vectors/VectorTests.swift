@@ -15,6 +15,7 @@ import Testing
             let written = try VectorFile.read()
             for (section, made) in [
                 ("invitation", try VectorMaker().invitations()), ("ownerWrap", try VectorMaker().ownerWraps()),
+                ("keyApproval", try VectorMaker().keyApprovals()),
             ] {
                 let known = written[section] ?? []
                 book[section] = known + made.filter { new in !known.contains { $0.name == new.name } }
@@ -22,7 +23,7 @@ import Testing
             try VectorFile.write(book)
         }
         let file = try VectorFile.read()
-        for section in ["invitation", "ownerWrap"] { book[section] = file[section] }
+        for section in ["invitation", "ownerWrap", "keyApproval"] { book[section] = file[section] }
         #expect(book.keys == file.keys)
         for (section, vectors) in book {
             #expect(vectors.count == file[section]?.count)
@@ -36,7 +37,7 @@ import Testing
             "assetKey": assetKey, "statement": statement, "zoneState": zoneState, "asset": asset,
             "protection": protection, "keyring": keyring,
             "link": link, "invitation": invitation, "ownerWrap": ownerWrap, "shareStatement": shareStatement,
-            "linkProof": linkProof,
+            "linkProof": linkProof, "keyApproval": VectorMaker.opens(keyApproval:),
         ]
         let file = try VectorFile.read()
         for (section, opener) in openers {

@@ -51,7 +51,7 @@ import WebCredentials
         let keychain = [
             "passwordWrap": otherProof, "recoveryWrap": otherProof, "recoveryProof": otherProof, "identity": otherProof,
         ]
-        if ["keychain/rewrap", "keychain/open"].contains(cell.endpoint) {
+        if ["keychain/rewrap", "keychain/open", "approvals/create"].contains(cell.endpoint) {
             var body: [String: Any] = keychain
             for key in ["deviceID", "deviceSecret"] { body[key] = device[key] }
             #expect(try await send("keychain/create", body).status == 200)
@@ -80,6 +80,7 @@ import WebCredentials
             body["rename"] = other["deviceID"]
             body["name"] = "Another"
         case "keychain/open": body["proof"] = proof
+        case "approvals/create": body["commitment"] = otherProof
         case "passkeys/begin": body["purpose"] = "agreement"
         case "passkeys/create", "passkeys/delete":
             var authenticator = SimulatedAuthenticator(key: try .key(.eddsa))

@@ -28,6 +28,7 @@ const claims = {
   "ada-at-work": { email: "ada@example.com", email_verified: true, name: "Ada Lovelace" },
   "eve-at-work": { email: "grace@example.com", email_verified: true, name: "Eve" },
   "zoe-at-work": {},
+  "kim-at-work": {},
 };
 const [port, providerPort] = [await freePort(), await freePort()];
 const base = `http://localhost:${port}`;
@@ -37,7 +38,7 @@ const { folder } = people;
 writeFileSync(`${folder}/secret`, "the-clouds-secret-at-the-provider\n", { mode: 0o600 });
 people.serve = ["--public-url", base, "--oidc-issuer", issuer, "--oidc-client-id", "welkin", "--oidc-client-secret-file", `${folder}/secret`, "--oidc-name", "Example Work"];
 people.base = `http://127.0.0.1:${port}`;
-setTimeout(() => fail(new Error("the check takes longer than five minutes")), 300_000).unref();
+setTimeout(() => fail(new Error("the check takes longer than ten minutes")), 600_000).unref();
 
 async function fail(error) {
   console.error(error);
@@ -184,6 +185,127 @@ async function main() {
   await says(page, /Example Work did not sign you in \(access_denied\)/);
   await page.close();
   say("the window of an app; a code from elsewhere and a refusal say so");
+
+  // Devices: the browser comes back to a program, and another device gives the keys.
+  const terminal = (profile, ...words) => {
+    const child = spawn(resolve(program), words, { env: { ...people.variables, CLOUDKIT_PROFILE: profile }, stdio: ["pipe", "pipe", "pipe"] });
+    people.running.push(child);
+    let shown = "";
+    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => { shown += part; });
+    const ended = new Promise((done) => child.once("close", (code) => done({ code, shown })));
+    return {
+      child, ended, type: (line) => child.stdin.write(`${line}\n`),
+      async shows(pattern) {
+        let isOver = false;
+        ended.then(() => { isOver = true; });
+        const found = await until(`${pattern} of ${words.join(" ")}`, () => shown.match(pattern) ?? (isOver && { none: true }));
+        assert.ok(!found.none, `${words.join(" ")} ended without ${pattern}: ${shown}`);
+        return found;
+      },
+    };
+  };
+  const failed = async (device, pattern) => {
+    const { code, shown } = await device.ended;
+    assert.notEqual(code, 0, shown);
+    assert.match(shown, pattern);
+  };
+  const succeeded = async (device, pattern) => {
+    const { code, shown } = await device.ended;
+    assert.equal(code, 0, shown);
+    assert.match(shown, pattern);
+    assert.ok(!shown.includes(words), "recovery words are shown");
+  };
+  /** Follows the address that a program shows, and signs in or refuses there. */
+  const visit = async (device, subject) => {
+    const [url] = await device.shows(/https?:\/\/\S+state=\S+/);
+    // The provider of this check leaves out the state when it refuses (RFC 6749, §4.1.2.1, requires it).
+    const refusal = new URLSearchParams({ error: "access_denied", state: new URL(url).searchParams.get("state") });
+    const browsing = await open(subject ? url : `${base}/provider?${refusal}`);
+    if (subject) {
+      await until("the provider", () => browsing.run(`Boolean(document.querySelector("[name=sub]"))`).catch(() => false));
+      await browsing.run(`{ const field = document.querySelector("[name=sub]"); field.value = ${JSON.stringify(subject)}; field.form.requestSubmit() }`);
+    }
+    await until("the end in the browser", () => browsing.run(`document.body.textContent.includes("Go on in the terminal")`).catch(() => false));
+    await browsing.close();
+    return new URL(url);
+  };
+  await failed(terminal("x", "login"), /Give --email, or --provider/);
+  await failed(terminal("x", "login", "--provider", "--email", "ada@example.com"), /Give --email, or --provider/);
+  await failed(terminal("x", "login", "--email", "ada@example.com", "--without-keys"), /need --provider/);
+  let device = terminal("x", "login", "--provider");
+  await visit(device, null);
+  await failed(device, /did not sign you in \(access_denied\)/);
+  device = terminal("x", "login", "--provider");
+  await visit(device, "kim-at-work");
+  await failed(device, /no account at this cloud yet/);
+  // Others on the machine bring nothing, and do not end the waiting.
+  device = terminal("tablet", "login", "--provider", "--without-keys");
+  const [departure] = await device.shows(/https?:\/\/\S+state=\S+/);
+  const state = new URL(departure).searchParams.get("state");
+  const returning = `http://127.0.0.1:${state.split("~")[1]}`;
+  for (const path of ["/", "/?state=other&code=stolen", `/?state=${encodeURIComponent(state)}&state=other&code=stolen`, `/other?state=${encodeURIComponent(state)}&code=stolen`]) {
+    assert.equal((await fetch(returning + path)).status, 404, path);
+  }
+  await visit(device, "ada-at-work");
+  await succeeded(device, /ada@example.com/);
+  device = terminal("x", "login", "--provider", "--without-keys");
+  const forged = new URL((await device.shows(/https?:\/\/\S+state=\S+/))[0]).searchParams.get("state");
+  assert.equal((await fetch(`http://127.0.0.1:${forged.split("~")[1]}/?${new URLSearchParams({ state: forged, code: "stolen" })}`)).status, 200);
+  await failed(device, /./);
+  say("welkin login --provider: signed in through the browser; a refusal, a stranger, other states and a stolen code say so");
+
+  // Keys from the device that has them.
+  await failed(terminal("ada", "devices", "approve"), /No device waits/);
+  device = terminal("tablet", "keychain", "request");
+  await device.shows(/Approve on a device/);
+  let giver = terminal("ada", "devices", "approve");
+  const code = (await device.shows(/Type there: (\d{3} \d{3})/))[1];
+  await giver.shows(/The code that .* shows: /);
+  giver.type("000");
+  giver.type(code);
+  const confirmation = (await giver.shows(/Type there: (\d{3} \d{3})/))[1];
+  await device.shows(/shows now: /);
+  device.type(confirmation.replace(" ", ""));
+  await succeeded(device, /open here/);
+  await succeeded(giver, /has opened the keys/);
+  await failed(terminal("tablet", "keychain", "request"), /has the account's keys already/);
+  // Sign-in and approval in one; a refusal; a wrong code on either side.
+  device = terminal("phone", "login", "--provider");
+  await visit(device, "ada-at-work");
+  await device.shows(/Approve on a device/);
+  await succeeded(terminal("tablet", "devices", "approve", "--refuse"), /Refused/);
+  await failed(device, /has refused/);
+  await failed(terminal("phone", "keychain", "request"), /has refused this one/);
+  device = terminal("desk", "login", "--provider", "--without-keys");
+  await visit(device, "ada-at-work");
+  await device.ended;
+  device = terminal("desk", "keychain", "request");
+  await device.shows(/Approve on a device/);
+  giver = terminal("tablet", "devices", "approve");
+  const shown = (await device.shows(/Type there: (\d{3} \d{3})/))[1];
+  giver.type(shown);
+  await giver.shows(/Type there: (\d{3} \d{3})/);
+  for (const wrong of ["", "1", "yes"]) device.type(wrong);
+  await failed(device, /codes differ/);
+  giver.child.kill();
+  device = terminal("desk", "keychain", "request");
+  await device.shows(/Approve on a device/);
+  giver = terminal("tablet", "devices", "approve");
+  await device.shows(/Type there/);
+  for (const wrong of ["", "1", "yes"]) giver.type(wrong);
+  await failed(giver, /codes differ/);
+  await failed(device, /has refused/);
+  // Recovery words.
+  writeFileSync(`${folder}/words`, `${words}\n`, { mode: 0o600 });
+  writeFileSync(`${folder}/wrong-words`, "abandon about\n", { mode: 0o600 });
+  device = terminal("watch", "login", "--provider", "--words-file", `${folder}/wrong-words`);
+  await visit(device, "ada-at-work");
+  await failed(device, /12 words/);
+  device = terminal("watch", "login", "--provider", "--words-file", `${folder}/words`);
+  await visit(device, "ada-at-work");
+  await succeeded(device, /ada@example.com/);
+  await failed(terminal("watch", "keychain", "request"), /has the account's keys already/);
+  say("keys from another device after two typed codes, or by the recovery words; a refusal and wrong codes give nothing");
 
   assert.deepEqual(problems, [], "the pages reported errors");
   const secrets = { words, password, "the cloud's secret": "the-clouds-secret-at-the-provider" };
