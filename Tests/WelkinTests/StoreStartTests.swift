@@ -63,6 +63,106 @@ import Testing
         }
     }
 
+    @Test func `the log of another store is refused by commands too, which leave both as they are`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            cloud.stop()
+            let other = try CloudProcess()
+            defer { other.end() }
+            other.kill()
+            let store = cloud.data + "/welkin.sqlite"
+            try FileManager.default.copyItem(atPath: other.data + "/welkin.sqlite-wal", toPath: store + "-wal")
+            let before = try [store, store + "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+            for command in [["check"], ["account", "list"]] {
+                let outcome = try await setup.runAsOperator(command)
+                #expect(outcome.status != 0)
+                #expect(outcome.remarks.contains("welkin.sqlite-wal is of another store; move it and"))
+            }
+            let after = try [store, store + "-wal"].map { try Data(contentsOf: URL(fileURLWithPath: $0)) }
+            #expect(after == before)
+            for end in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + end) }
+            try cloud.restart()
+        }
+    }
+
+    @Test func `a store that holds nothing without its log is refused, by commands too`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            cloud.kill()
+            let store = cloud.data + "/welkin.sqlite"
+            try FileManager.default.moveItem(atPath: store + "-wal", toPath: store + "-wal.away")
+            try? FileManager.default.removeItem(atPath: store + "-shm")
+            let before = try Data(contentsOf: URL(fileURLWithPath: store))
+            let reason = refusal(of: cloud)
+            #expect(
+                reason?.contains("holds nothing without its log, but its secret is there; put") == true,
+                "\(reason ?? "")")
+            for command in [["check"], ["account", "list"]] {
+                let outcome = try await setup.runAsOperator(command)
+                #expect(outcome.status != 0)
+                #expect(outcome.remarks.contains("holds nothing without its log"))
+            }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: store)) == before)
+            for end in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: store + end) }
+            try FileManager.default.moveItem(atPath: store + "-wal.away", toPath: store + "-wal")
+            try cloud.restart()
+        }
+    }
+
+    @Test func `a secret that is not the store's is refused, by commands too`() async throws {
+        try await CloudAndMachines.run { setup in
+            let cloud = setup.cloud
+            cloud.stop()
+            let secret = URL(fileURLWithPath: cloud.data + "/secret")
+            let own = try Data(contentsOf: secret)
+            try Data((String(repeating: "ab", count: 32) + "\n").utf8).write(to: secret)
+            #expect(refusal(of: cloud)?.contains("is not the one that its store was made with; restore it") == true)
+            let outcome = try await setup.runAsOperator("account", "list")
+            #expect(outcome.status != 0)
+            #expect(outcome.remarks.contains("is not the one that its store was made with"))
+            try own.write(to: secret)
+            try cloud.restart()
+        }
+    }
+
+    @Test func `another store in the place of the one that was served is refused`() async throws {
+        let cloud = try CloudProcess()
+        defer { cloud.end() }
+        cloud.stop()
+        let other = try CloudProcess()
+        defer { other.end() }
+        other.stop()
+        for name in ["welkin.sqlite", "secret"] {
+            try FileManager.default.removeItem(atPath: cloud.data + "/" + name)
+            try FileManager.default.copyItem(atPath: other.data + "/" + name, toPath: cloud.data + "/" + name)
+        }
+        let reason = refusal(of: cloud)
+        #expect(reason?.contains("is not the store that was served last") == true, "\(reason ?? "")")
+        #expect(reason?.contains("--adopt-copy") == true)
+        try FileManager.default.removeItem(atPath: cloud.data + "/served")
+        try cloud.restart(further: ["--adopt-copy"])
+    }
+
+    @Test func `a command leaves a damaged log to the start, which begins a new epoch`() async throws {
+        try await CloudAndMachines.run { setup in
+            _ = try await setup.signedInMachine("ada")
+            let cloud = setup.cloud
+            cloud.kill()
+            let log = URL(fileURLWithPath: cloud.data + "/welkin.sqlite-wal")
+            var bytes = try Data(contentsOf: log)
+            bytes[bytes.count / 2] ^= 1
+            try bytes.write(to: log)
+            let outcome = try await setup.runAsOperator("check")
+            #expect(outcome.status != 0)
+            #expect(
+                outcome.remarks.contains(
+                    "welkin.sqlite-wal is damaged, and the commits after the damage are lost; restore"))
+            #expect(try Data(contentsOf: log) == bytes)
+            try cloud.restart()
+            #expect(try Self.health(of: cloud).contains("the store's log is damaged"))
+        }
+    }
+
     @Test func `an older log of the same store is refused`() async throws {
         try await CloudAndMachines.run { setup in
             _ = try await setup.signedInMachine("ada")

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CloudKitServer
+import OrderedStore
 
 /// Checks the store of a cloud, also while the cloud runs.
 struct CheckCommand: AsyncParsableCommand {
@@ -27,7 +28,7 @@ struct CheckCommand: AsyncParsableCommand {
                 }
             }
             if !quick {
-                for problem in try await folder.store.integrityProblems() {
+                for problem in try await integrityProblems(of: folder.store) {
                     summary.findings += 1
                     Output.result("welkin.sqlite: \(problem); restore the store from a backup")
                 }
@@ -38,6 +39,14 @@ struct CheckCommand: AsyncParsableCommand {
             "\(summary.partitions) partitions, \(summary.rows) rows, \(summary.files) files: "
                 + (summary.findings == 0 ? "no problems" : "\(summary.findings) problems"))
         if summary.findings > 0 { throw ExitCode(1) }
+    }
+
+    private func integrityProblems(of store: any PersistentStore) async throws -> [String] {
+        do {
+            return try await store.integrityProblems()
+        } catch let error as StoreError where error.code == .corrupt {
+            return [error.reason]
+        }
     }
 
     private static let partitionsPerLine = 100

@@ -47,6 +47,10 @@ struct DataFolder {
             }
             claim = serves ? try Self.claim(path) : nil
             renewal = serves && !isNew ? try check.checkHistory() : nil
+            if !serves, !isNew {
+                try check.checkLog()
+                try check.checkLogIsWhole()
+            }
             if let renewal, renewal.isOfCopy, !adoptsCopy { throw check.copyRefused(renewal) }
             if renewal != nil { try SQLiteStore.renewEpoch(path: storePath) }
             // The store first: a secret without a store is refused.
@@ -58,6 +62,10 @@ struct DataFolder {
             throw error
         } catch let error as CommandFailure {
             throw error
+        } catch let error as StoreError where error.code == .notAStore {
+            throw CommandFailure(
+                "the data folder \(path) cannot be used: \(storePath) is not a store; restore the store from a backup, or move the folder "
+                    + "away to begin a new cloud")
         } catch {
             throw CommandFailure("the data folder \(path) cannot be used: \(error)")
         }
@@ -182,7 +190,9 @@ struct DataFolder {
                 try await DataFolder(path, in: configuration, serves: serves, files: files ?? FilesOptions())
             }
         do {
+            if !folder.isShared { try await folder.checkOwner() }
             if rows == .newest { try await folder.requireNewestRows(serves: serves) }
+            if serves, !folder.isShared { try await folder.claimStore() }
             if folder.renewal != nil { try await folder.continueFromEarlierState(restoredTo: 0) }
             folder.restoredTo = try await folder.cloud.readRestoredTo()
             let value = try await CommandFailure.explaining { try await body(folder) }
@@ -191,6 +201,29 @@ struct DataFolder {
         } catch {
             await folder.store.close()
             throw error
+        }
+    }
+
+    /// Refuses the store of another secret: it would refuse every token, and apps would take their people for signed out.
+    private func checkOwner() async throws {
+        let isOther: Bool
+        do {
+            isOther = try await StoreOwner(store: store).isOther(than: serverEnvironment.secret)
+        } catch let error as StoreError {
+            throw CommandFailure("the cloud in \(path) cannot be used: \(error)")
+        }
+        guard !isOther else {
+            throw CommandFailure(
+                "the secret \(path)/secret is not the one that its store was made with; restore it from a backup, or put the store back that "
+                    + "belongs to it: with another secret every sign-in would end")
+        }
+    }
+
+    /// Notes the secret in the store. A cloud whose disk is full is served all the same.
+    private func claimStore() async throws {
+        do {
+            try await StoreOwner(store: store).claim(serverEnvironment.secret)
+        } catch let error as StoreError where error.code == .diskFull {
         }
     }
 

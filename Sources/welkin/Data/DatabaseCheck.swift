@@ -1,5 +1,4 @@
 import CloudKitServer
-import Crypto
 import Foundation
 import OrderedStore
 
@@ -7,9 +6,6 @@ import OrderedStore
 struct DatabaseCheck {
     let folder: String
     let store: any PersistentStore
-
-    /// The partition of the marks holds the fingerprint of the cloud's secret as well.
-    private static let ownerKey: Bytes = [0x61]
 
     /// Refuses a store with data without its secret, and a secret with another, empty store.
     ///
@@ -37,15 +33,13 @@ struct DatabaseCheck {
     ///
     /// - Parameter claims: Whether a store without an owner is noted as this cloud's.
     func checkOwner(secret: [UInt8], claims: Bool) async throws {
-        let own = Bytes(
-            HMAC<SHA256>.authenticationCode(for: Data("welkin store".utf8), using: SymmetricKey(data: secret)))
-        let owner = try await store.read(ServedMark.partition) { try await $0.get(Self.ownerKey) }
-        if let owner, owner != own {
+        let owner = StoreOwner(store: store)
+        if try await owner.isOther(than: secret) {
             throw CommandFailure(
                 "the store belongs to another cloud: its secret is not \(folder)/secret; name another schema with ?schema=NAME, "
                     + "or use that cloud's data folder")
         }
-        if owner == nil, claims { try await store.write(ServedMark.partition) { $0.set(Self.ownerKey, own) } }
+        if claims { try await owner.claim(secret) }
     }
 
     /// - Returns: The reason to begin a new epoch: an earlier state of the database was restored.

@@ -111,6 +111,7 @@ private enum CopiedStore {
                 var options = SQLiteStore.Options()
                 options.createsFile = creates
                 umask(0o077)
+                if !creates { try StartCheck(folder: place, storePath: place + "/welkin.sqlite").checkLog() }
                 return try SQLiteStore(path: place + "/welkin.sqlite", options: options)
             }
             let location =
