@@ -185,7 +185,8 @@ extension Handle {
     }
 
     func failure(_ result: Int32) -> StoreError {
-        StoreError(sqlite: result, systemError: database.map { sqlite3_system_errno($0) } ?? 0, path: path)
+        if result & 0xFF == SQLITE_CORRUPT { partitions.damage.note(.structure) }
+        return StoreError(sqlite: result, systemError: database.map { sqlite3_system_errno($0) } ?? 0, path: path)
     }
 }
 

@@ -9,6 +9,11 @@ struct StoredPartition: Sendable {
     var checksum: ValueChecksum
 }
 
+extension DamagedPlace {
+    /// The structure of the file, which belongs to no value.
+    static let structure = DamagedPlace(partition: Partition("store"), key: [])
+}
+
 /// The partitions known to be in the file, shared by all connections.
 ///
 /// A partition's row is never changed or removed, by any process, so known numbers stay right.

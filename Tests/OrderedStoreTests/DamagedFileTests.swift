@@ -57,6 +57,37 @@ struct DamagedFileTests {
         return failures
     }
 
+    @Test func `a page that SQLite cannot read is noted as damage`() async throws {
+        try await withFolder { folder in
+            let path = folder + "/store.db"
+            let store = try SQLiteStore(path: path)
+            let keys = (0..<200).map { "key \($0)" }
+            try await store.put(Dictionary(uniqueKeysWithValues: keys.map { ($0, String(repeating: "x", count: 200)) }))
+            await store.close()
+            var file = try Data(contentsOf: URL(filePath: path))
+            // The first pages hold the schema.
+            for page in stride(from: 5, to: file.count / Format.pageBytes, by: 2) {
+                file.replaceSubrange(
+                    page * Format.pageBytes..<(page + 1) * Format.pageBytes, with: Data(count: Format.pageBytes))
+            }
+            try file.write(to: URL(filePath: path))
+            let damaged = try SQLiteStore(path: path)
+            #expect(damaged.damage.count == 0)
+            var failures = 0
+            for key in keys {
+                do {
+                    _ = try await damaged.value(key)
+                } catch let error as StoreError where error.code == .corrupt {
+                    failures += 1
+                }
+            }
+            #expect(failures > 0)
+            #expect(damaged.damage.count == 1)
+            #expect(damaged.damage.takeUnreported() == [.structure])
+            await damaged.close()
+        }
+    }
+
     @Test func `a log that is whole, torn or missing has lost no commit`() async throws {
         try await withLog { path, log in
             #expect(LogInspection(storePath: path).commits == 12)

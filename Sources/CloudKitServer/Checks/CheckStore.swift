@@ -86,8 +86,14 @@ package struct CheckStore: Sendable {
             let rowsAtOnce = partition.hasLargeValues ? Self.largeRowsAtOnce : Self.rowsAtOnce
             var rows = RowCheck()
             if isQuick { walk.readFirst(Self.rowsOfQuickCheck, headersOnly: isDatabase) }
-            while let batch = try await walk.next(rowsAtOnce) {
-                try await check(batch, of: partition, isDatabase: isDatabase, &rows, view, &summary)
+            do {
+                while let batch = try await walk.next(rowsAtOnce) {
+                    try await check(batch, of: partition, isDatabase: isDatabase, &rows, view, &summary)
+                }
+            } catch let error as StorageError where error.code == .corrupt {
+                // The other partitions may be whole.
+                note(partition, "its rows", "the store cannot read them all", Self.restore, &summary)
+                return summary
             }
             if isQuick, isDatabase {
                 let newest = try await rows.newestRows(

@@ -13,7 +13,9 @@ extension Cloud {
     package func takeDamageReports() -> [DamageReport] {
         store.damage.takeUnreported().map { place in
             let kind = place.key.first.flatMap(Subspace.init(rawValue:)).map { String(describing: $0) }
-            return DamageReport(partition: place.partition.name, kind: kind ?? "unknown")
+            // What a store finds damaged beside its rows has no key.
+            return DamageReport(
+                partition: place.partition.name, kind: place.key.isEmpty ? "structure" : kind ?? "unknown")
         }
     }
 }

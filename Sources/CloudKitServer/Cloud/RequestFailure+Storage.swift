@@ -6,7 +6,8 @@ extension RequestFailure {
     ///
     /// - Returns: nil for an error that is not a store's, or that only the operator can repair; a damaged value is named as such.
     package init?(storage error: any Error) {
-        if (error as? StorageError)?.code == .damagedValue || (error as? FilesError)?.code == .damaged {
+        let isOfStore = [.damagedValue, .corrupt].contains((error as? StorageError)?.code)
+        if isOfStore || (error as? FilesError)?.code == .damaged {
             self = .dataDamaged
             return
         }

@@ -62,6 +62,46 @@ import Testing
         }
     }
 
+    @Test func `pages that cannot be read are named as damage, and the check goes on behind them`() async throws {
+        try await withFolder { folder in
+            let path = folder.appending(path: "store.db").path()
+            let first = try SQLiteStore(path: path)
+            let before = try TestCloud(store: first)
+            try await before.makeZone()
+            let names = (0..<200).map { "R\($0)" }
+            try await before.modify(names.map { create($0, "Note", text("t", String(repeating: $0, count: 60))) })
+            await first.close()
+            let pageBytes = 4096
+            let whole = try Data(contentsOf: URL(filePath: path))
+            var failures = 0
+            // The first pages hold the schema.
+            for page in stride(from: 6, to: whole.count / pageBytes, by: 3) {
+                var file = whole
+                file.replaceSubrange(page * pageBytes..<(page + 1) * pageBytes, with: Data(count: pageBytes))
+                try file.write(to: URL(filePath: path))
+                let store = try SQLiteStore(path: path)
+                let test = try TestCloud(store: store)
+                for name in names.prefix(40) {
+                    do {
+                        let outcome = try await test.lookup([name])[0]
+                        if outcome.record == nil { #expect(outcome.code == .internalError, "\(name) page \(page)") }
+                    } catch {
+                        failures += 1
+                        let reason = RequestFailure(storage: error)?.reason
+                        #expect(reason == "data that the request needs is damaged in the cloud's store", "\(error)")
+                        #expect(store.damage.count > 0)
+                    }
+                }
+                let (summary, findings) = try await check(test)
+                #expect(summary.partitions > 2 && summary.findings == findings.count)
+                await store.close()
+                try? FileManager.default.removeItem(atPath: path + "-wal")
+                try? FileManager.default.removeItem(atPath: path + "-shm")
+            }
+            #expect(failures > 0)
+        }
+    }
+
     @Test func `a damaged zone is named as damage`() async throws {
         try await withCloud(damaging: "hex(key) LIKE '02%'") { test in
             do {
@@ -421,10 +461,20 @@ import Testing
         try await withCloud(damaging: "hex(key) LIKE '10%02\(hex)00'", body)
     }
 
-    private func withCloud(damaging rows: String, _ body: (TestCloud) async throws -> Void) async throws {
+    private func withFolder(_ body: (URL) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "welkin-damage-" + UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
+        try await body(folder)
+    }
+
+    private func withCloud(damaging rows: String, _ body: (TestCloud) async throws -> Void) async throws {
+        try await withFolder { folder in try await withCloud(damaging: rows, in: folder, body) }
+    }
+
+    private func withCloud(
+        damaging rows: String, in folder: URL, _ body: (TestCloud) async throws -> Void
+    ) async throws {
         let path = folder.appending(path: "store.db").path()
         let first = try SQLiteStore(path: path)
         let before = try TestCloud(store: first)
