@@ -114,7 +114,7 @@ extension Attack {
         switch self {
         case .keychainIdentitySwapped: .refusedAtSignIn("does not fit the account's public identity")
         case .keychainOfOtherAccount, .saltOfOtherAccount:
-            .detected(.atOnce, [.accountTemporarilyUnavailable], ["do not open with this password"])
+            .detected(.atOnce, [.accountTemporarilyUnavailable], ["what signed it in opens none"])
         case .roundsLowered: .refusedAtSignIn("from which your password could be guessed")
         case .ghostDevice: .harmless("a device without the account's secret opens nothing")
         default: Self.tampered("encrypted field", "key of record", "statement")
