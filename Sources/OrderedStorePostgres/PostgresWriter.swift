@@ -115,9 +115,9 @@ extension PostgresWriter {
         await lane.lock(for: WriteTurn.user ?? partition.name)
         let (result, batch) = await takeTurn(in: lane, partition, body)
         switch lane.endTurn(at: options.now()) {
-        case .pass: break
-        case .commit(let full): await commitOpen(full, in: lane, partition)
-        case .wait(let open, let nanoseconds):
+        case nil, (.continue, _)?: break
+        case (.commit, let full)?: await commitOpen(full, in: lane, partition)
+        case (.wait(let nanoseconds), let open)?:
             // Not in the caller's task, which may be cancelled: its batch has to be committed all the same.
             Task { [options] in
                 try? await options.sleep(.nanoseconds(Int64(clamping: nanoseconds)))

@@ -73,23 +73,13 @@ final class WriteLane: Sendable {
         }
     }
 
-    /// What a writer does after its turn.
-    enum TurnEnd {
-        case pass
-        case commit(WriteBatch)
-        case wait(WriteBatch, nanoseconds: UInt64)
-    }
-
     /// The writer's turn is over.
-    func endTurn(at now: UInt64) -> TurnEnd {
+    ///
+    /// - Returns: What follows for the open batch; nil: there is none.
+    func endTurn(at now: UInt64) -> (step: GroupCommitPolicy.Step, batch: WriteBatch)? {
         state.withLock { state in
             let step = state.machine.turnEnded(at: now)
-            guard let batch = state.batch else { return .pass }
-            return switch step {
-            case .pass: .pass
-            case .commit: .commit(batch)
-            case .wait(let nanoseconds): .wait(batch, nanoseconds: nanoseconds)
-            }
+            return state.batch.map { (step, $0) }
         }
     }
 

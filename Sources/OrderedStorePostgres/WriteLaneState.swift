@@ -29,14 +29,6 @@ struct WriteLaneState {
         case joinBatch
     }
 
-    enum TurnEnd: Equatable {
-        /// The next writer joins the batch, or there is none.
-        case pass
-        /// Commit unless another writer comes within so many nanoseconds: those of the last batches come back soon.
-        case wait(nanoseconds: UInt64)
-        case commit
-    }
-
     /// A writer comes.
     mutating func announce() { announcedCount += 1 }
 
@@ -67,19 +59,15 @@ struct WriteLaneState {
     func waitEnded() -> Bool { batch != nil && announcedCount == 0 }
 
     /// The writer whose turn it was is done, with or without writes.
-    mutating func turnEnded(at now: UInt64) -> TurnEnd {
+    mutating func turnEnded(at now: UInt64) -> GroupCommitPolicy.Step {
         announcedCount -= 1
-        guard var open = batch else { return .pass }
+        guard var open = batch else { return .continue }
         open.turnCount += 1
         batch = open
         let isFull =
             open.turnCount >= Self.turnsMax || open.byteCount >= Self.bytesMax
             || now > open.opened && now - open.opened > Self.timeMax
         if isFull { return .commit }
-        return switch policy.next(turns: open.turnCount, isLast: announcedCount == 0, at: now) {
-        case .continue: .pass
-        case .wait(let nanoseconds): .wait(nanoseconds: nanoseconds)
-        case .commit: .commit
-        }
+        return policy.next(turns: open.turnCount, isLast: announcedCount == 0, at: now)
     }
 }

@@ -147,11 +147,7 @@ package struct KeyRequests: Sendable {
     package func refuse(_ device: String, by sender: AccountSender) async throws {
         let now = store.serverEnvironment.now()
         try await store.write { transaction in
-            let (caller, account) = try await transaction.owner(of: sender, now: now)
-            guard
-                var request = try await transaction.keyRequests(of: account, now: now)
-                    .first(where: { $0.session.id == device })?.request
-            else { throw Self.missing }
+            var (request, caller, _) = try await Self.find(device, by: sender, now: now, in: transaction)
             guard request.state != .approved, request.isOpen else { throw Self.used }
             if caller.id == device {
                 StoredKeyRequest.table.clear(request.rowKey, in: &transaction)
@@ -186,17 +182,27 @@ package struct KeyRequests: Sendable {
     ) async throws {
         let now = store.serverEnvironment.now()
         try await store.write { transaction in
-            let (caller, account) = try await transaction.owner(of: sender, now: now)
-            let requests = try await transaction.keyRequests(of: account, now: now)
-            guard var request = requests.first(where: { $0.session.id == device ?? caller.id })?.request else {
-                throw Self.missing
-            }
+            var (request, caller, account) = try await Self.find(device, by: sender, now: now, in: transaction)
             guard !request.isRefused else {
                 throw RequestFailure(.accessDenied, "a device of the account has refused this request")
             }
             try await body(&transaction, &request, caller, account)
             try transaction.set(request)
         }
+    }
+
+    /// Returns a request with its sender's session and account.
+    ///
+    /// - Parameter device: The session of the device that asks; nil: the sender.
+    private static func find(
+        _ device: String?, by sender: AccountSender, now: Int64, in view: StorageWriter
+    ) async throws -> (request: StoredKeyRequest, caller: DeviceSession, account: Account) {
+        let (caller, account) = try await view.owner(of: sender, now: now)
+        let requests = try await view.keyRequests(of: account, now: now)
+        guard let request = requests.first(where: { $0.session.id == device ?? caller.id })?.request else {
+            throw missing
+        }
+        return (request, caller, account)
     }
 
     private static func check(_ part: [UInt8]) throws(RequestFailure) {

@@ -99,17 +99,7 @@ extension SignIn {
         in container: String
     ) async throws -> (outcome: Outcome.Keys, keychain: DeviceKeychain?) {
         guard let held = session.answer.keychain else {
-            let secret = AccountSecret()
-            let recovery = RecoveryKey()
-            var body = session.proof
-            body["recoveryWrap"] = .bytes(try secret.sealed(under: recovery.wrappingKey, account: address.text))
-            body["recoveryProof"] = .bytes(recovery.proof)
-            body["identity"] = .bytes(try secret.identity().publicIdentity.bytes)
-            let made: GenerationAnswer = try await cloud.post("keychain/create", in: container, body)
-            return (
-                .made(recoveryWords: recovery.words),
-                DeviceKeychain(account: address.text, generation: made.generation, secret: secret)
-            )
+            return try await makeKeys(of: session, root: nil, address: address, in: container)
         }
         if let recovery {
             var body = session.proof

@@ -233,15 +233,7 @@ package struct SignIn: Sendable {
         old: DeviceKeychain?
     ) async throws -> (Outcome.Keys, DeviceKeychain?) {
         guard let held = session.answer.keychain else {
-            let secret = AccountSecret()
-            let recovery = RecoveryKey()
-            var body = session.proof
-            body.merge(try Self.offer(secret, root: root, recovery: recovery, address: address)) { $1 }
-            let made: GenerationAnswer = try await cloud.post("keychain/create", in: container, body)
-            return (
-                .made(recoveryWords: recovery.words),
-                DeviceKeychain(account: address.text, generation: made.generation, secret: secret)
-            )
+            return try await makeKeys(of: session, root: root, address: address, in: container)
         }
         if let secret = try Self.open(held, with: root, address: address) {
             guard try Self.fits(secret, held.identity) else { throw SignInError.keychainForged }
@@ -256,6 +248,23 @@ package struct SignIn: Sendable {
         body["passwordWrap"] = .bytes(try old.secret.sealed(under: root.wrappingKey, account: address.text))
         let _: DeviceCloud.Done = try await cloud.post("keychain/rewrap", in: container, body)
         return (.opened, DeviceKeychain(account: address.text, generation: held.generation, secret: old.secret))
+    }
+
+    /// Makes the keys of an account that has none.
+    ///
+    /// - Parameter root: nil: no password opens them.
+    func makeKeys(
+        of session: OpenedSession, root: PasswordRoot?, address: AccountAddress, in container: String
+    ) async throws -> (Outcome.Keys, DeviceKeychain?) {
+        let secret = AccountSecret()
+        let recovery = RecoveryKey()
+        var body = session.proof
+        body.merge(try Self.offer(secret, root: root, recovery: recovery, address: address)) { $1 }
+        let made: GenerationAnswer = try await cloud.post("keychain/create", in: container, body)
+        return (
+            .made(recoveryWords: recovery.words),
+            DeviceKeychain(account: address.text, generation: made.generation, secret: secret)
+        )
     }
 
     /// The account secret; nil when it was wrapped by another password.
@@ -276,14 +285,19 @@ package struct SignIn: Sendable {
     }
 
     /// A new keychain's wrapped parts.
+    ///
+    /// - Parameter root: nil: no password opens it.
     static func offer(
-        _ secret: AccountSecret, root: PasswordRoot, recovery: RecoveryKey, address: AccountAddress
+        _ secret: AccountSecret, root: PasswordRoot?, recovery: RecoveryKey, address: AccountAddress
     ) throws -> DeviceCloud.Body {
-        [
-            "passwordWrap": .bytes(try secret.sealed(under: root.wrappingKey, account: address.text)),
+        var body: DeviceCloud.Body = [
             "recoveryWrap": .bytes(try secret.sealed(under: recovery.wrappingKey, account: address.text)),
             "recoveryProof": .bytes(recovery.proof), "identity": .bytes(try secret.identity().publicIdentity.bytes),
         ]
+        if let root {
+            body["passwordWrap"] = .bytes(try secret.sealed(under: root.wrappingKey, account: address.text))
+        }
+        return body
     }
 
     /// Returns the keys that a password gives for an account; the one long computation of a sign-in.

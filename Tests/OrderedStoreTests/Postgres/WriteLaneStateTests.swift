@@ -19,9 +19,9 @@ struct WriteLaneStateTests {
         var state = WriteLaneState()
         for _ in 0..<3 { state.announce() }
         state.batchOpened(at: 0)
-        #expect(state.turnEnded(at: 1) == .pass)
+        #expect(state.turnEnded(at: 1) == .continue)
         #expect(state.turnBegan() == .joinBatch)
-        #expect(state.turnEnded(at: 2) == .pass)
+        #expect(state.turnEnded(at: 2) == .continue)
         #expect(state.turnEnded(at: 3) == .commit)
     }
 
@@ -29,7 +29,7 @@ struct WriteLaneStateTests {
         var turns = WriteLaneState()
         for _ in 0..<300 { turns.announce() }
         turns.batchOpened(at: 0)
-        for _ in 1..<256 { #expect(turns.turnEnded(at: 1) == .pass) }
+        for _ in 1..<256 { #expect(turns.turnEnded(at: 1) == .continue) }
         #expect(turns.turnEnded(at: 1) == .commit)
 
         var bytes = WriteLaneState()
@@ -41,7 +41,7 @@ struct WriteLaneStateTests {
         var time = WriteLaneState()
         for _ in 0..<3 { time.announce() }
         time.batchOpened(at: 0)
-        #expect(time.turnEnded(at: 50_000_000) == .pass)
+        #expect(time.turnEnded(at: 50_000_000) == .continue)
         #expect(time.turnEnded(at: 50_000_001) == .commit)
     }
 
@@ -50,7 +50,7 @@ struct WriteLaneStateTests {
         for _ in 0..<8 { state.announce() }
         state.batchOpened(at: 0)
         state.writesAdded(byteCount: 1)
-        for _ in 0..<7 { #expect(state.turnEnded(at: 1) == .pass) }
+        for _ in 0..<7 { #expect(state.turnEnded(at: 1) == .continue) }
         #expect(state.turnEnded(at: 1) == .commit)
         state.batchEnded(from: 1, to: 5_001)
         // The first one comes back.
@@ -64,7 +64,7 @@ struct WriteLaneStateTests {
         #expect(!state.waitEnded())
         #expect(state.turnEnded(at: 7_100) == .wait(nanoseconds: 4_000))
         for _ in 0..<6 { state.announce() }
-        for _ in 0..<5 { #expect(state.turnEnded(at: 7_200) == .pass) }
+        for _ in 0..<5 { #expect(state.turnEnded(at: 7_200) == .continue) }
         #expect(state.turnEnded(at: 7_300) == .commit)
         state.batchEnded(from: 7_300, to: 8_300)
         #expect(!state.waitEnded())
@@ -73,7 +73,7 @@ struct WriteLaneStateTests {
     @Test func `a writer that opened no batch leaves none to commit`() {
         var state = WriteLaneState()
         state.announce()
-        #expect(state.turnEnded(at: 0) == .pass)
+        #expect(state.turnEnded(at: 0) == .continue)
         #expect(state.announcedCount == 0)
     }
 }
