@@ -26,18 +26,21 @@ struct FailoverApps {
     struct Running {
         fileprivate let ledger: Ledger
         fileprivate let tasks: [Task<Void, any Error>]
+        fileprivate let haveWritersEnded: SharedValue<Bool>
         fileprivate let follower: Task<Void, any Error>
         fileprivate let engines: [Engine]
 
         func end() async throws {
             ledger.end()
             for task in tasks { try await task.value }
+            haveWritersEnded.set(true)
             try await follower.value
             for engine in engines { try await engine.finish() }
         }
     }
 
     private let followed = SharedValue<[String: Int]>([:])
+    private let haveWritersEnded = SharedValue(false)
     private let pair = SharedValue<[Engine]>([])
 
     func start(writers: Int) async throws -> Running {
@@ -63,7 +66,8 @@ struct FailoverApps {
             }
         }
         return Running(
-            ledger: ledger, tasks: tasks + [author], follower: Task { try await follow() }, engines: engines)
+            ledger: ledger, tasks: tasks + [author], haveWritersEnded: haveWritersEnded,
+            follower: Task { try await follow() }, engines: engines)
     }
 
     // MARK: Writers
@@ -123,11 +127,12 @@ struct FailoverApps {
 
     // MARK: Followers
 
-    /// Reads the zone's feed until it has come to the end of what the writers have written.
+    /// Reads the zone's feed until it has come to the end of what the writers have written, their last saves included, which end after
+    /// `ledger.end`.
     private func follow() async throws {
         var token: CKServerChangeToken?
         while true {
-            let isLast = ledger.isEnding
+            let isLast = haveWritersEnded.value
             let database = devices[1].privateCloudDatabase
             _ = await ledger.running("follow") {
                 let page = try await database.recordZoneChanges(inZoneWith: zone, since: token)
