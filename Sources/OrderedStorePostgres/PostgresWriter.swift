@@ -110,7 +110,7 @@ extension PostgresWriter {
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async -> Attempt<Value> {
         let lane = lanes.enter(partition)
-        defer { lanes.leave(partition) }
+        defer { lanes.leave(partition, isRemembered: lane.expectsCrowd) }
         lane.announce(expecting: WriteTurn.expectedKeys)
         await lane.lock(for: WriteTurn.user ?? partition.name)
         let (result, batch) = await takeTurn(in: lane, partition, body)

@@ -39,6 +39,9 @@ final class WriteLane: Sendable {
     /// Writers that have not had their turn.
     var writerCount: Int { state.withLock { $0.machine.announcedCount } }
 
+    /// Whether the last batches had writers enough to be waited for.
+    var expectsCrowd: Bool { state.withLock { $0.machine.expectsCrowd } }
+
     /// Returns in the user's turn. Each call is followed by one of `unlock`.
     func lock(for user: String) async {
         await withCheckedContinuation { continuation in
@@ -93,32 +96,50 @@ final class WriteLane: Sendable {
     }
 }
 
-/// The lanes of the partitions that have writers; others take no memory.
+/// The lanes of the partitions that have writers, and of a few whose writers have just left together: they come back together, and the
+/// lane knows how many they were. Other partitions take no memory.
 final class WriteLanes: Sendable {
-    private let lanes = Mutex<[Partition: (lane: WriteLane, count: Int)]>([:])
+    private struct State {
+        var lanes: [Partition: (lane: WriteLane, count: Int)] = [:]
+        /// Those without writers, the one that was left last at the end.
+        var idle: [Partition] = []
+    }
+
+    private let state = Mutex(State())
+
+    /// More are not remembered.
+    static let idleMax = 64
 
     /// Returns the lane of a partition; each call is followed by one of `leave`.
     func enter(_ partition: Partition) -> WriteLane {
-        lanes.withLock { lanes in
-            let lane = lanes[partition]?.lane ?? WriteLane()
-            lanes[partition, default: (lane, 0)].count += 1
+        state.withLock { state in
+            let entry = state.lanes[partition]
+            if entry?.count == 0 { state.idle.removeAll { $0 == partition } }
+            let lane = entry?.lane ?? WriteLane()
+            state.lanes[partition] = (lane, (entry?.count ?? 0) + 1)
             return lane
         }
     }
 
     /// A writer is done.
-    func leave(_ partition: Partition) {
-        lanes.withLock { lanes in
-            lanes[partition]?.count -= 1
-            if lanes[partition]?.count == 0 { lanes[partition] = nil }
+    ///
+    /// - Parameter isRemembered: Whether the lane is kept, if it was the last one: those whose writers are expected back.
+    func leave(_ partition: Partition, isRemembered: Bool) {
+        state.withLock { state in
+            guard let (lane, count) = state.lanes[partition] else { return }
+            let isLast = count == 1
+            state.lanes[partition] = isLast && !isRemembered ? nil : (lane, count - 1)
+            guard isLast, isRemembered else { return }
+            state.idle.append(partition)
+            if state.idle.count > Self.idleMax { state.lanes[state.idle.removeFirst()] = nil }
         }
     }
 
     /// The number of partitions with writers, for tests.
-    var count: Int { lanes.withLock { $0.count } }
+    var count: Int { state.withLock { $0.lanes.count - $0.idle.count } }
 
     /// The number of writers of a partition that have not had their turn, for tests.
-    func writerCount(of partition: Partition) -> Int { lanes.withLock { $0[partition]?.lane.writerCount ?? 0 } }
+    func writerCount(of partition: Partition) -> Int { state.withLock { $0.lanes[partition]?.lane.writerCount ?? 0 } }
 }
 
 /// The row that a transaction leaves, so that after a lost connection the server can be asked whether it was committed.

@@ -23,6 +23,9 @@ struct WriteLaneState {
     private var batch: OpenBatch?
     private var policy = GroupCommitPolicy(commitsOpenMax: nil)
 
+    /// Whether the last batches had writers enough to be waited for.
+    var expectsCrowd: Bool { policy.expectsCrowd }
+
     enum TurnStart: Equatable {
         /// Begin a transaction, then call `batchOpened`.
         case openBatch

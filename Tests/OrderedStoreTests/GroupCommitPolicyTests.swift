@@ -57,6 +57,16 @@ struct GroupCommitPolicyTests {
         #expect(policy.next(turns: 1, isLast: true, at: 300 * ms) == .commit)
     }
 
+    @Test func `a crowd that was away for more than a second is not waited for`() {
+        var policy = policyAfter(turns: 10, commit: ms)
+        policy.open(at: 1_001 * ms)
+        #expect(policy.next(turns: 1, isLast: true, at: 1_001 * ms) != .commit)
+        #expect(policy.expectsCrowd)
+        policy.open(at: 1_001 * ms + 1)
+        #expect(policy.next(turns: 1, isLast: true, at: 1_001 * ms + 1) == .commit)
+        #expect(!policy.expectsCrowd)
+    }
+
     @Test func `a batch that writers keep joining is committed after three times the time of a commit`() {
         var policy = policyAfter(turns: 10, commit: ms)
         policy.open(at: 100 * ms)

@@ -1,3 +1,4 @@
+import OrderedStore
 import Testing
 
 @testable import OrderedStorePostgres
@@ -75,5 +76,43 @@ struct WriteLaneStateTests {
         state.announce()
         #expect(state.turnEnded(at: 0) == .continue)
         #expect(state.announcedCount == 0)
+    }
+
+    @Test func `writers are expected back after a commit that many shared`() {
+        for (count, isExpected) in [(3, false), (4, true)] {
+            var state = WriteLaneState()
+            for _ in 0..<count { state.announce() }
+            state.batchOpened(at: 0)
+            state.writesAdded(byteCount: 1)
+            for _ in 0..<count { _ = state.turnEnded(at: 1) }
+            state.batchEnded(from: 1, to: 2)
+            #expect(state.expectsCrowd == isExpected)
+        }
+    }
+
+    @Test func `the lane of writers that are expected back stays theirs; others are forgotten`() {
+        let lanes = WriteLanes()
+        let (crowd, few) = (Partition("crowd"), Partition("few"))
+        let made = [crowd, few].map { lanes.enter($0) }
+        #expect(lanes.enter(crowd) === made[0])
+        #expect(lanes.count == 2)
+        lanes.leave(crowd, isRemembered: true)
+        #expect(lanes.count == 2)
+        lanes.leave(crowd, isRemembered: true)
+        lanes.leave(few, isRemembered: false)
+        #expect(lanes.count == 0)
+        #expect(lanes.enter(crowd) === made[0])
+        #expect(lanes.enter(few) !== made[1])
+        #expect(lanes.count == 2)
+    }
+
+    @Test func `no more than 64 lanes without writers are remembered, those that were left last`() {
+        let lanes = WriteLanes()
+        let partitions = (0...WriteLanes.idleMax).map { Partition("\($0)") }
+        let made = partitions.map { lanes.enter($0) }
+        for partition in partitions { lanes.leave(partition, isRemembered: true) }
+        #expect(lanes.count == 0)
+        #expect(lanes.enter(partitions[0]) !== made[0])
+        for (partition, lane) in zip(partitions, made).dropFirst() { #expect(lanes.enter(partition) === lane) }
     }
 }
