@@ -32,6 +32,11 @@ static const unsigned char invitation_html[] = {
 };
 FUNCTION(invitation_html)
 
+static const unsigned char key_approval_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/key-approval.js"
+};
+FUNCTION(key_approval_js)
+
 static const unsigned char landing_html[] = {
 #embed "../CloudKitHTTP/Pages/Content/landing.html"
 };

@@ -15,8 +15,8 @@ import Testing
             let lines = try JSONDecoder().decode([String: Line].self, from: Data(list.body.utf8))
             #expect(
                 lines.keys.sorted() == [
-                    "account-archive.js", "account.js", "passkeys.js", "provider.js", "recovery-words.js",
-                    "share-viewer.js",
+                    "account-archive.js", "account.js", "key-approval.js", "passkeys.js", "provider.js",
+                    "recovery-words.js", "share-viewer.js",
                     "welkin-encryption.js", "welkin.js",
                 ])
             let landing = try await cloud.client.get("/").body

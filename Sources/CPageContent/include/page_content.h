@@ -13,6 +13,7 @@ struct page_content page_content_account_js(void);
 struct page_content page_content_account_archive_js(void);
 struct page_content page_content_address_html(void);
 struct page_content page_content_invitation_html(void);
+struct page_content page_content_key_approval_js(void);
 struct page_content page_content_landing_html(void);
 struct page_content page_content_notifications_worker_js(void);
 struct page_content page_content_notifications_html(void);

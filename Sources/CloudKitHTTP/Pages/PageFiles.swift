@@ -7,6 +7,7 @@ enum PageFiles {
     static let accountScript = bytes(page_content_account_js())
     static let addressPage = bytes(page_content_address_html())
     static let invitationPage = bytes(page_content_invitation_html())
+    static let keyApprovalScript = bytes(page_content_key_approval_js())
     static let landingPage = bytes(page_content_landing_html())
     static let notificationsWorker = bytes(page_content_notifications_worker_js())
     static let notificationsPage = bytes(page_content_notifications_html())

@@ -30,6 +30,7 @@ struct ScriptLibrary: Sendable {
     let viewer = Script("share-viewer.js", PageFiles.shareViewerScript)
     let account = Script("account.js", PageFiles.accountScript)
     let accountArchive = Script("account-archive.js", PageFiles.accountArchiveScript)
+    let keyApproval = Script("key-approval.js", PageFiles.keyApprovalScript)
     let passkeys = Script("passkeys.js", PageFiles.passkeysScript)
     let provider = Script("provider.js", PageFiles.providerScript)
     let recoveryWords = Script("recovery-words.js", PageFiles.recoveryWordsScript)
@@ -47,7 +48,9 @@ struct ScriptLibrary: Sendable {
     /// - Throws: `RequestFailure` `endpointNotFound`, also for the hash of another release.
     @Sendable func script(_ request: IncomingRequest) throws -> EndpointResponse {
         let path = Self.pathPrefix + (request.endpoint?.parameter ?? "")
-        let scripts = [library, encryption, viewer, account, accountArchive, passkeys, provider, recoveryWords]
+        let scripts = [
+            library, encryption, viewer, account, accountArchive, keyApproval, passkeys, provider, recoveryWords,
+        ]
         if path == "\(Self.pathPrefix)\(Self.version)/integrity.json" {
             let lines = scripts.map { ($0.name, Line(path: $0.path, integrity: $0.integrity)) }
             var response = try EndpointResponse.json(Dictionary(uniqueKeysWithValues: lines))

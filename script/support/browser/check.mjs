@@ -120,7 +120,7 @@ async function startApp(host = "127.0.0.1") {
 /** Opens pages, and notes what they request and report. */
 function pages(browser, base) {
   const seen = { requests: [], problems: [], failures: [] };
-  const scripts = { "welkin.js": "welkin.js", "welkin-encryption.js": "welkin-encryption.js", "share-viewer.js": "share-viewer.js", "account.js": "account.js", "account-archive.js": "account-archive.js", "recovery-words.js": "recovery-words.js", "passkeys.js": "passkeys.js", "provider.js": "provider.js", "style.css": "style.css", "sign-in.js": "sign-in.js" };
+  const scripts = { "welkin.js": "welkin.js", "welkin-encryption.js": "welkin-encryption.js", "share-viewer.js": "share-viewer.js", "account.js": "account.js", "account-archive.js": "account-archive.js", "recovery-words.js": "recovery-words.js", "key-approval.js": "key-approval.js", "passkeys.js": "passkeys.js", "provider.js": "provider.js", "style.css": "style.css", "sign-in.js": "sign-in.js" };
   async function answerLive({ requestId, request, responseStatusCode, responseHeaders }, call) {
     const name = scripts[new URL(request.url).pathname.split("/").at(-1)];
     if (responseStatusCode === undefined || (!name && !/\/share\/|\/account$/.test(request.url))) return call("Fetch.continueRequest", { requestId });

@@ -12,7 +12,7 @@ export async function checkEncryption(check) {
     const { checkVectors } = await import("${app}/vectors.mjs");
     return checkVectors(encryption, ${read("Tests/CloudKitEncryptionTests/Vectors/vectors.json")}, ${read("Tests/IdentityDirectoryTests/Vectors/directory.json")},
       ${JSON.stringify(read("Sources/CloudKitEncryption/Users/RecoveryWords.swift").split('"""')[1].split(/\s+/).filter(Boolean))},
-      await import("${base}/welkin/1/recovery-words.js"), await import("${base}/welkin/1/passkeys.js"));`);
+      await import("${base}/welkin/1/recovery-words.js"), await import("${base}/welkin/1/passkeys.js"), await import("${base}/welkin/1/key-approval.js"));`);
   assert.deepEqual(vectors.problems, []);
   say(`${vectors.count} vectors of encryption and directory hold`);
 

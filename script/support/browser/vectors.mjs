@@ -5,7 +5,7 @@ const bytes = (hex) => Uint8Array.from(hex.match(/../g) || [], (pair) => parseIn
 /** A difference here is a mistake of the script or of this check, never a reason to refuse. */
 class Mistake extends Error {}
 
-export async function checkVectors(library, book, directory, words, recovery, passkeys) {
+export async function checkVectors(library, book, directory, words, recovery, passkeys, approvals) {
   const { toHex, frame, number, seal, unseal, derive, same } = library;
   const sameAs = (made, expected, what) => {
     const [left, right] = [made, expected].map((value) => (value instanceof Uint8Array ? toHex(value) : JSON.stringify(value)));
@@ -178,6 +178,26 @@ export async function checkVectors(library, book, directory, words, recovery, pa
       refuse(wrap, "no wrap for the owner");
       sameAs(await library.openOwnerWrap(protection, record, wrap, await ownIdentity(b.ownerSecret)), b.key, "key");
       sameAs(protection.isDerived ? 0 : 1, numbers.origin, "origin");
+    },
+    async keyApproval({ texts, bytes: b }) {
+      const pkcs8 = library.concat(bytes("302e020100300506032b656e04220420"), b.privateKey);
+      const privateKey = await crypto.subtle.importKey("pkcs8", pkcs8, "X25519", true, ["deriveBits"]);
+      const { x } = await crypto.subtle.exportKey("jwk", privateKey);
+      sameAs(library.fromBase64(x.replaceAll("-", "+").replaceAll("_", "/")), b.publicKey, "public key");
+      const parts = { device: texts.device, approver: texts.approver, publicKey: b.publicKey, nonce: b.nonce, answer: b.answer, identity: await library.publicIdentity(b.identity) };
+      const approval = await approvals.KeyApproval.of(library, b.commitment, parts);
+      const { secret } = await approval.open(b.sealed, privateKey);
+      if (await crypto.subtle.exportKey("raw", secret).then(() => true, () => false)) throw new Mistake("the secret can be exported");
+      sameAs(await approval.code(), texts.code, "code");
+      sameAs(await approval.confirmation(), texts.confirmation, "confirmation");
+      sameAs(await approval.receipt(secret), b.receipt, "receipt");
+      const given = await crypto.subtle.importKey("raw", b.secret, { name: "HMAC", hash: "SHA-256" }, true, ["sign"]);
+      const again = await approval.open(await approval.seal(given), privateKey);
+      sameAs(await approval.receipt(again.secret), b.receipt, "receipt of what the script sealed");
+      const request = await approvals.makeRequest(library);
+      await approvals.KeyApproval.of(library, request.commitment, { ...parts, ...request, answer: approvals.makeAnswer() });
+      const typed = [" 14 47 28 ", "144729", "14472", ""].map((text) => approvals.isTyped(library, text, "144728"));
+      sameAs(typed, [true, false, false, false], "what is typed");
     },
     async shareStatement({ texts, numbers, bytes: b, share }) {
       const owner = await library.publicIdentity(b.ownerIdentity);

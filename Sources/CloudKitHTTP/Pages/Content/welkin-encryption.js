@@ -226,22 +226,22 @@ async function agreed(own, other) {
   }
 }
 
-async function hpkeContext(shared, encapsulated, recipient, info) {
-  const secret = await expand(kemSuite, await extract(kemSuite, noSalt, "eae_prk", shared), "shared_secret", concat(encapsulated, recipient), 32);
+export async function hpkeContext(own, other, encapsulated, recipient, info) {
+  const secret = await expand(kemSuite, await extract(kemSuite, noSalt, "eae_prk", await agreed(own, other)), "shared_secret", concat(encapsulated, recipient), 32);
   const context = concat(Uint8Array.of(0), await extract(hpkeSuite, noSalt, "psk_id_hash", nothing), await extract(hpkeSuite, noSalt, "info_hash", info));
   const key = await extract(hpkeSuite, secret, "secret", nothing);
   return { key: await expand(hpkeSuite, key, "key", context, 32), nonce: await expand(hpkeSuite, key, "base_nonce", context, 12) };
 }
 
 async function hpkeOpen({ agreementKey, agreement }, encapsulated, info, sealed, associated, what) {
-  const { key, nonce } = await hpkeContext(await agreed(agreementKey, encapsulated), encapsulated, agreement, info);
+  const { key, nonce } = await hpkeContext(agreementKey, encapsulated, encapsulated, agreement, info);
   return unwrap(key, concat(nonce, sealed), associated, what);
 }
 
 async function hpkeSeal(recipient, info, plain, associated) {
   const { privateKey: own, publicKey } = await subtle.generateKey("X25519", true, ["deriveBits"]);
   const encapsulated = new Uint8Array(await subtle.exportKey("raw", publicKey));
-  const { key, nonce } = await hpkeContext(await agreed(own, recipient), encapsulated, recipient, info);
+  const { key, nonce } = await hpkeContext(own, recipient, encapsulated, recipient, info);
   return concat(encapsulated, (await seal(key, plain, associated, nonce)).subarray(12));
 }
 
