@@ -136,6 +136,7 @@ extension PostgresSession {
         if state == PGRES_POLLING_OK, PQsetnonblocking(connection, 1) == 0, PQenterPipelineMode(connection) == 1 {
             return
         }
+        if message.hasPrefix("invalid ") { throw .refused(.invalidParameter(message, configuration.details)) }
         let error = StoreError.noConnection(message, configuration.details)
         // Without SQLSTATE it is the network, or TLS, which may be a server that has just been replaced.
         guard let sqlState = error.details["sqlstate"] else { throw .away(error) }

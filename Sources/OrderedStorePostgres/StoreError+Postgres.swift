@@ -150,6 +150,15 @@ extension StoreError {
             remedy: "check host and port, and that the server runs", details: details)
     }
 
+    /// The error of a parameter whose value libpq refuses before it connects.
+    ///
+    /// - Parameter text: libpq's, without the password.
+    static func invalidParameter(_ text: String, _ details: [String: String]) -> Self {
+        Self(
+            code: .unavailable, reason: "a parameter of the database's address has a value that libpq does not know",
+            remedy: "correct it", details: details.merging(["cause": text]) { $1 })
+    }
+
     /// Returns the SQLSTATE in a message of the form "FATAL:  28P01".
     private static func sqlState(in text: String) -> String? {
         for line in text.split(separator: "\n").reversed() {

@@ -140,7 +140,9 @@ package final class PostgresServer: Sendable {
             "${as[@]}" "$programs/pg_ctl" -D data -s "$@" </dev/null >>log 2>&1
         }
         start() {
-            server -w -t 60 -l server.log start && echo done || echo "cannot be started: $(tail -n 3 log server.log)" | tr '\\n' ' '
+            if server -w -t 60 -l server.log start; then echo done; return; fi
+            # One line: that is what is read.
+            echo "cannot be started: $(tail -n 3 log server.log 2>&1 | tr '\\n' ' ')"
         }
         "${as[@]}" "$programs/initdb" -D data -U welkin --auth-local=trust --auth-host=scram-sha-256 \\
             --pwfile=password --no-sync -E UTF8 --locale=C </dev/null >log 2>&1

@@ -50,8 +50,15 @@ struct HealthCheck {
         if let renewal = cloud.storeHistory.renewals.last {
             failures.append(#"{"check":"epoch","status":"failed","reason":"\#(renewal.rawValue)"}"#)
         }
-        if let storage, !storage.isWritable {
-            failures.append(#"{"check":"writing","status":"failed","reason":"the data folder cannot be written to"}"#)
+        if let place = storage?.unwritable {
+            failures.append(
+                #"{"check":"writing","status":"failed","reason":"\#(place.rawValue) cannot be written to"}"#)
+        }
+        let clock = cloud.nodes.clockDifference
+        if clock.magnitude > ClockCheck.warned.magnitude {
+            failures.append(
+                #"{"check":"clock","status":"failed","reason":"clocks of nodes differ","differenceSeconds":\#(clock / 1000)}"#
+            )
         }
         if let backup = storage?.backup, backup.isLate(at: cloud.serverEnvironment.now()) {
             let age = backup.age(at: cloud.serverEnvironment.now())

@@ -6,8 +6,8 @@ package struct StorageStatus: Hashable, Sendable {
     package var storeBytes: Int64
     /// Bytes of the disk that are free for the cloud.
     package var freeBytes: Int64
-    /// A Boolean value that indicates whether a file could be written beside the store.
-    package var isWritable: Bool
+    /// The place that could not be written to; nil: all could.
+    package var unwritable: Place?
     /// Bytes of memory that the process has; nil where they could not be read.
     package var memoryBytes: Int64?
     /// The number of accounts; nil where it could not be read.
@@ -15,16 +15,27 @@ package struct StorageStatus: Hashable, Sendable {
     /// The state of the scheduled backups; nil without a schedule.
     package var backup: BackupStatus?
 
+    /// A place to which a node writes.
+    package enum Place: String, Hashable, Sendable {
+        /// The data folder, in which a file was written beside the store.
+        case folder = "the data folder"
+        /// The database of a cloud whose rows are in one.
+        case database = "the database"
+    }
+
+    /// A Boolean value that indicates whether everything could be written to.
+    package var isWritable: Bool { unwritable == nil }
+
     /// The free bytes below which a cloud is not well: the write-ahead log and the next large asset need space.
     package static let freeBytesMin: Int64 = 256 << 20
 
     /// Creates a state.
     package init(
-        storeBytes: Int64, freeBytes: Int64, isWritable: Bool, memoryBytes: Int64? = nil, accounts: Int? = nil
+        storeBytes: Int64, freeBytes: Int64, unwritable: Place? = nil, memoryBytes: Int64? = nil, accounts: Int? = nil
     ) {
         self.storeBytes = storeBytes
         self.freeBytes = freeBytes
-        self.isWritable = isWritable
+        self.unwritable = unwritable
         self.memoryBytes = memoryBytes
         self.accounts = accounts
     }

@@ -4,6 +4,8 @@ import CloudKitRecordLayer
 struct NodeRow: StoredRow, Hashable {
     /// Grows with each sign of life.
     var beat: UInt64
+    /// The node's clock at that sign, in milliseconds since 1970; nil of an earlier version.
+    var clock: Int64?
 }
 
 /// Work that one node does for all. The names of the properties are stored: they never change.
@@ -28,12 +30,15 @@ struct NodeTable: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - isNew: Whether it has given none before.
+    ///   - clock: The node's clock, in milliseconds since 1970.
     ///   - wanted: The names of the work that it can do.
     ///   - dead: The nodes that gave no sign of life for too long.
     /// - Returns: False: others have taken it for dead; nothing was changed.
-    mutating func beat(_ node: String, isNew: Bool, wanted: Set<String>, dead: Set<String>) -> Bool {
+    mutating func beat(
+        _ node: String, isNew: Bool, clock: Int64? = nil, wanted: Set<String>, dead: Set<String>
+    ) -> Bool {
         guard isNew || nodes[node] != nil else { return false }
-        nodes[node] = NodeRow(beat: (nodes[node]?.beat ?? 0) + 1)
+        nodes[node] = NodeRow(beat: (nodes[node]?.beat ?? 0) + 1, clock: clock)
         for other in dead where other != node { nodes[other] = nil }
         for name in wanted.union(leases.keys) {
             let held = leases[name]
@@ -92,9 +97,10 @@ extension NodeTable {
         }
     }
 
-    /// Returns whether a stored row is one of this table.
+    /// Returns whether a stored row is one of this table, or of the probe beside it.
     static func isRow(_ key: [UInt8], _ value: [UInt8]) -> Bool {
         if nodeRows.rowText(of: key) != nil { return (try? NodeRow(rowBytes: value)) != nil }
+        if ProbeRow.table.rowText(of: key) != nil { return (try? ProbeRow(rowBytes: value)) != nil }
         return leaseRows.rowText(of: key) != nil && (try? LeaseRow(rowBytes: value)) != nil
     }
 }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Each node raises a number in its row every second and holds leases as long as it does: one commit a second, whatever the number of
 /// leases. A node whose number stands still for 5 seconds of another's clock counts as dead, and its leases are taken over. A node itself
-/// lets go of them earlier, by its own clock: the clocks of nodes are never compared. Where one process serves the store there are
+/// lets go of them earlier, by its own clock. Where one process serves the store there are
 /// no rows, and all work is its own.
 package final class Nodes: Sendable {
     private struct State {
@@ -51,6 +51,11 @@ package final class Nodes: Sendable {
 
     /// The nodes that serve the store, this one included; 1 while this process is not among them.
     package var count: Int { state.withLock { $0.count } }
+
+    /// The milliseconds by which the clock of another living node is ahead of this one's, of that which differs most; negative: behind.
+    package var clockDifference: Int64 {
+        state.withLock { state in state.id.map { state.observations.clockDifference(to: $0) } ?? 0 }
+    }
 
     /// Returns whether some work is this process's at this moment.
     package func holds(_ work: SharedWork) -> Bool { !isShared || term(of: work.rawValue) != nil }
@@ -169,17 +174,18 @@ package final class Nodes: Sendable {
             state.id = id
             return (id, !state.isEntered, state.wanted, state.observations)
         }
+        let clock = serverEnvironment.now()
         let beat = try await store.write(.nodes) { transaction in
             let before = try await NodeTable(transaction)
             let dead = observations.dead(among: before.nodes, at: began).subtracting([id])
             var table = before
-            let isAlive = table.beat(id, isNew: isNew, wanted: wanted, dead: dead)
+            let isAlive = table.beat(id, isNew: isNew, clock: clock, wanted: wanted, dead: dead)
             try table.store(since: before, &transaction)
             return Beat(table: table, isAlive: isAlive)
         }
         let now = serverEnvironment.uptime()
         return state.withLock { state in
-            state.observations.note(beat.table.nodes, at: now)
+            state.observations.note(beat.table.nodes, at: now, clock: clock)
             guard beat.isAlive else {
                 (state.id, state.isEntered, state.held, state.ends) = (nil, false, [:], .zero)
                 return false

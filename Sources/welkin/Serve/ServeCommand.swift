@@ -95,6 +95,18 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "days"))
     var accountDeletionDays: Int = 30
 
+    /// Refuses to become a node whose clock is far from those of the others.
+    private static func compareClocks(_ cloud: Cloud) async throws {
+        guard cloud.nodes.isShared else { return }
+        let difference = try await ClockCheck(cloud).difference()
+        guard difference.magnitude > ClockCheck.refused.magnitude else { return }
+        let seconds = difference.magnitude / 1000
+        throw CommandFailure(
+            "the clock of this machine is \(seconds) seconds \(difference < 0 ? "ahead of" : "behind") the clock of another "
+                + "node of the cloud. Set both by NTP (timedatectl set-ntp true), then start again; nothing was changed."
+        )
+    }
+
     private static let shutdownMax = Duration.seconds(10)
 
     /// Whether addresses of accounts are proved by mailed links. Links need an address that no request can choose, and their page.
@@ -158,6 +170,7 @@ struct ServeCommand: AsyncParsableCommand {
             let mailServer = try mail.mailServer()
             let identityProvider = try provider.provider(now: DataFolder.now)
             let cloud = folder.cloud(limits: limits.limits, requiresProvedAddresses: provesAddresses)
+            try await Self.compareClocks(cloud)
             let log = logs.days > 0 ? folder.openLog(logger) : nil
             let logBuffer = LogBuffer()
             let storage = StorageMonitor()

@@ -74,12 +74,21 @@ struct StorageSampler: Service {
             DispatchQueue.global().async { continuation.resume(returning: probe.measure()) }
         }
         let before = monitor.status
+        if cloud.nodes.isShared, status.isWritable {
+            switch await WriteProbe(cloud).run() {
+            case .written: break
+            case .refused: status.unwritable = .database
+            // Whether the database can be reached is asked by others.
+            case .unknown: status.unwritable = before?.unwritable == .database ? .database : nil
+            }
+        }
         status.accounts = isKept ? try? await cloud.accountStore.accounts.list().count : before?.accounts
-        if !status.isWritable, before?.isWritable != false {
+        if let place = status.unwritable, before?.unwritable != place {
             logger.error(
-                "the data folder cannot be written to", metadata: ["freeBytes": .stringConvertible(status.freeBytes)])
-        } else if status.isWritable, before?.isWritable == false {
-            logger.notice("the data folder can be written to again")
+                "\(place.rawValue) cannot be written to",
+                metadata: ["freeBytes": .stringConvertible(status.freeBytes)])
+        } else if status.isWritable, let place = before?.unwritable {
+            logger.notice("\(place.rawValue) can be written to again")
         }
         status.backup = backups?.status
         monitor.update(status)
@@ -122,7 +131,8 @@ struct StorageProbe {
         let freeBytes =
             statvfs(folder, &disk) == 0 ? Int64(clamping: UInt64(disk.f_bavail) * UInt64(disk.f_frsize)) : 0
         return StorageStatus(
-            storeBytes: storeBytes, freeBytes: freeBytes, isWritable: canWrite(), memoryBytes: Self.memoryBytes())
+            storeBytes: storeBytes, freeBytes: freeBytes, unwritable: canWrite() ? nil : .folder,
+            memoryBytes: Self.memoryBytes())
     }
 
     /// Returns the bytes of memory that this process has; nil where the system does not say.

@@ -22,6 +22,25 @@ import Testing
         #expect(table.leases[Self.push] == LeaseRow(owner: "a", fence: 1))
     }
 
+    @Test func `clocks are compared by signs of life that were seen to be given, those of a silent node never`() {
+        var observations = NodeObservations()
+        let silent = NodeRow(beat: 9, clock: 0)
+        observations.note(["b": NodeRow(beat: 1, clock: 5_000), "c": silent], at: .zero, clock: 1_000_000)
+        #expect(observations.clockDifference(to: "a") == 0)
+        #expect(!observations.haveAllShownTheirClock)
+        observations.note(["b": NodeRow(beat: 2, clock: 940_000), "c": silent], at: .seconds(1), clock: 1_001_000)
+        #expect(observations.clockDifference(to: "a") == -61_000)
+        #expect(observations.clockDifference(to: "b") == 0)
+        observations.note(["c": NodeRow(beat: 10, clock: 1_002_500)], at: .seconds(2), clock: 1_002_000)
+        #expect(observations.clockDifference(to: "a") == 500)
+        #expect(observations.haveAllShownTheirClock)
+        // A node of an earlier version does not tell its clock, and no number stops the cloud.
+        observations.note(["c": NodeRow(beat: 11)], at: .seconds(3), clock: 1_003_000)
+        #expect(observations.clockDifference(to: "a") == 0)
+        observations.note(["c": NodeRow(beat: 12, clock: .min)], at: .seconds(4), clock: .max)
+        #expect(observations.clockDifference(to: "a") == 1)
+    }
+
     @Test func `the leases of a dead node are taken with a higher counter, and it is told when it comes back`() {
         var table = NodeTable()
         _ = table.beat("a", isNew: true, wanted: [Self.push], dead: [])

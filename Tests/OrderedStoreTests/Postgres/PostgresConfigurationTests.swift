@@ -1,4 +1,5 @@
 import OrderedStore
+import PostgresServer
 import Testing
 
 @testable import OrderedStorePostgres
@@ -82,5 +83,24 @@ struct PostgresConfigurationTests {
         #expect(texts.count > 1)
         #expect(texts.allSatisfy { $0.utf8.count < 8000 })
         #expect(texts.compactMap { HintMessage($0) }.flatMap(\.partitions) == partitions)
+    }
+
+    @Test(
+        .enabled(if: PostgresServer.missing == nil, "PostgreSQL is not installed"),
+        arguments: [
+            "sslmode=never", "target_session_attrs=leader",
+        ])
+    func `a value that libpq does not know is named, and is not taken for a server that is away`(
+        _ parameter: String
+    ) async throws {
+        let options = PostgresStore.Options(
+            try PostgresConfiguration("postgres://127.0.0.1:1/cloud?\(parameter)"), wallClock: { 0 })
+        do {
+            await (try await PostgresStore.open(options)).close()
+            Issue.record("opened")
+        } catch let error as StoreError {
+            #expect(error.reason.contains("has a value that libpq does not know"), "\(error)")
+            #expect(String(describing: error).contains(parameter.prefix { $0 != "=" }), "\(error)")
+        }
     }
 }

@@ -1,0 +1,38 @@
+import CloudKitAccounts
+import CloudKitRecordLayer
+
+/// Compares the clock of a process with those of the nodes that serve the store, before it becomes one of them.
+///
+/// Nodes whose clocks differ by seconds work. Times that devices and people are shown, the ends of sessions and shares, and the time for
+/// which a database remembers its transactions are those of the node that answers: far apart they contradict each other.
+package struct ClockCheck: Sendable {
+    private let store: Storage
+    private let serverEnvironment: ServerEnvironment
+
+    /// A difference that the operator is told of.
+    package static let warned: Int64 = 60_000
+    /// A difference with which a node does not start: half of the time for which a database remembers transactions.
+    package static let refused: Int64 = 300_000
+    /// Signs of life come each second; nodes without any for this long are not asked.
+    private static let looks = 15
+    private static let pause = Duration.milliseconds(200)
+
+    /// Creates a check.
+    package init(_ cloud: Cloud) {
+        store = cloud.store
+        serverEnvironment = cloud.serverEnvironment
+    }
+
+    /// Returns the milliseconds by which the clock of a living node is ahead of this process's, of the node that differs most; negative:
+    /// behind; 0 without other nodes. Takes up to three seconds where there are rows of nodes.
+    package func difference() async throws -> Int64 {
+        var observations = NodeObservations()
+        for look in 0..<Self.looks {
+            if look > 0 { try await serverEnvironment.sleep(Self.pause) }
+            let nodes = try await store.read(.nodes) { try await NodeTable($0).nodes }
+            observations.note(nodes, at: serverEnvironment.uptime(), clock: serverEnvironment.now())
+            if observations.haveAllShownTheirClock { break }
+        }
+        return observations.clockDifference(to: "")
+    }
+}
