@@ -1,5 +1,11 @@
 import CCurl
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#endif
+
 extension HTTPClient {
     /// The reason why no answer came.
     package struct Failure: Error, Hashable, Sendable {
@@ -25,6 +31,8 @@ extension HTTPClient {
         package var kind: Kind
         /// A fixed sentence for users.
         package var reason: String
+        /// Whether the host refused the connection: it is there, and nothing listens at the port.
+        package var isRefused = false
 
         /// Creates a failure.
         package init(_ kind: Kind, reason: String) {
@@ -50,7 +58,9 @@ enum RequestProgress: Hashable {
 
 extension HTTPClient.Failure {
     /// Puts a name to libcurl's.
-    init(_ code: CURLcode, at progress: RequestProgress) {
+    ///
+    /// - Parameter systemError: The error number of the last attempt to connect; 0: none.
+    init(_ code: CURLcode, at progress: RequestProgress, systemError: Int = 0) {
         let kind: Kind =
             switch (code, progress) {
             case (CURLE_PEER_FAILED_VERIFICATION, _), (CURLE_SSL_CACERT_BADFILE, _), (CURLE_SSL_ISSUER_ERROR, _),
@@ -71,6 +81,7 @@ extension HTTPClient.Failure {
             )
         } else {
             self.init(kind, reason: String(cString: curl_easy_strerror(code)))
+            isRefused = kind == .unreachable && code == CURLE_COULDNT_CONNECT && systemError == Int(ECONNREFUSED)
         }
     }
 

@@ -50,7 +50,11 @@ final class Transfer {
     func outcome(_ code: CURLcode) -> Result<HTTPClient.Answer, any Error> {
         if let stop { return .failure(stop) }
         if code != CURLE_OK, hasSkipped, progress == .notBegun { return .failure(Self.notPublic) }
-        guard code == CURLE_OK else { return .failure(HTTPClient.Failure(code, at: progress)) }
+        guard code == CURLE_OK else {
+            return .failure(
+                HTTPClient.Failure(
+                    code, at: progress, systemError: ccurl_get_long(handle, CURLINFO_OS_ERRNO)))
+        }
         let status = ccurl_get_long(handle, CURLINFO_RESPONSE_CODE)
         // libcurl takes a header that breaks off for one that is over.
         guard header.isOver, status >= 200 else {

@@ -62,7 +62,11 @@ import Testing
         let failure = await #expect(throws: HTTPClient.Failure.self) {
             _ = try await HTTPClient.shared.send(.init(method: "POST", url: "http://127.0.0.1:9/", body: [1]))
         }
-        #expect(failure?.kind == .unreachable)
+        #expect(failure?.kind == .unreachable && failure?.isRefused == true)
+        let unknown = await #expect(throws: HTTPClient.Failure.self) {
+            _ = try await HTTPClient.shared.send(.init(method: "GET", url: "http://nobody.invalid/"))
+        }
+        #expect(unknown?.kind == .unreachable && unknown?.isRefused == false)
     }
 
     @Test func `A header line without end is cut off`() async throws {

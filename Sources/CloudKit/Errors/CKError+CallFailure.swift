@@ -105,7 +105,7 @@ extension CKError {
         let server = endpoint.map { "The server at \($0)" } ?? "The server"
         let setting = "CLOUDKIT_ENDPOINT or the endpoint in cloudkit.json"
         switch failure {
-        case .unreachable:
+        case .unreachable, .refused:
             self = .failure(
                 .networkUnavailable, reason: "\(server) could not be reached",
                 remedy: "Check the network and \(setting); start a cloud of your own with: welkin serve")

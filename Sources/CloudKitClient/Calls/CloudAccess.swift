@@ -37,6 +37,8 @@ package struct CloudAccess: Sendable {
     /// The clock and the source of random numbers.
     package let clientEnvironment: ClientClock
     let gate: RetryGate
+    /// Whether the cloud has answered.
+    let contact = CloudContact()
     /// Follows whether the cloud was restored from a backup.
     let restorations: RestorationFollower
 

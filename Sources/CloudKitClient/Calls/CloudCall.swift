@@ -70,7 +70,7 @@ struct CloudCall: Sendable {
                 if let cause { attempts.counts[cause, default: 0] += 1 }
                 let delay = settings.retries.delay(
                     after: failure, attempt: attempts.number, count: cause.flatMap { attempts.counts[$0] },
-                    isRepeatable: isRepeatable,
+                    isRepeatable: isRepeatable, hasAnswered: cloud.contact.hasAnswered,
                     elapsed: cloud.clientEnvironment.now() - start, random: cloud.clientEnvironment.random())
                 guard let delay else {
                     if let open = attempts.open, failure.saysNothingOfEarlierAttempts { throw open }
@@ -135,6 +135,7 @@ struct CloudCall: Sendable {
         } catch let failure as TransportFailure {
             throw CallFailure.transport(failure, endpoint: place.endpoint)
         }
+        cloud.contact.noteAnswer()
         if cloud.surface.isNative, let epoch = response.headers[RestorationFollower.header] {
             cloud.restorations.note(epoch, now: cloud.clientEnvironment.milliseconds())
         }

@@ -35,7 +35,7 @@ package struct HTTPTransport: Transport {
     private static func failure(_ failure: HTTPClient.Failure) -> any Error {
         switch failure.kind {
         case .requestUnusable: CallFailure.invalidArguments("The request cannot be sent: \(failure.reason)")
-        case .unreachable: TransportFailure.unreachable
+        case .unreachable: failure.isRefused ? TransportFailure.refused : .unreachable
         case .notTrusted: TransportFailure.notTrusted
         case .connectionLost: TransportFailure.connectionLost
         case .answerLost: TransportFailure.answerLost

@@ -14,16 +14,18 @@ struct RetryPolicy: Hashable, Sendable {
     var delayMax: Duration
     /// The time since the request was first sent within which it is sent again to a cloud that says that it is away for a while.
     var patience: Duration = .zero
+    /// The same for a cloud that has answered before, and whose host now refuses connections: its server, or the proxy before it, starts again.
+    var restartPatience: Duration = .zero
 
     /// User-initiated and user-interactive work fails fast where there is no network, or too much work; it asks again what became of a request
-    /// that was sent, and waits for a cloud that is there and changes its database server.
+    /// that was sent, and waits for a cloud that is there and changes its database server, or starts again.
     static let failFast = RetryPolicy(
         attemptsMax: 1, lostAttemptsMax: 4, firstDelay: .milliseconds(250), delayMax: .seconds(60),
-        patience: .seconds(60))
+        patience: .seconds(60), restartPatience: .seconds(10))
     /// The default level and everything below it can wait.
     static let discretionary = RetryPolicy(
         attemptsMax: 4, lostAttemptsMax: 8, unreachableAttemptsMax: 7, firstDelay: .milliseconds(500),
-        delayMax: .seconds(60), patience: .seconds(60))
+        delayMax: .seconds(60), patience: .seconds(60), restartPatience: .seconds(10))
 
     /// A cloud that asks for a longer wait is not away for a moment.
     static let awayWaitMax = Duration.seconds(10)
@@ -40,6 +42,8 @@ struct RetryPolicy: Hashable, Sendable {
         case lost
         /// Nothing was sent, or nothing came for long.
         case unreachable, timedOut
+        /// Nothing was sent: no server listens.
+        case closed
     }
 
     /// Returns the pause before the request is sent again; nil: do not.
@@ -50,17 +54,23 @@ struct RetryPolicy: Hashable, Sendable {
     ///   - isRepeatable: Whether the request may be sent twice: it has the same effect then, or the cloud remembers that it was served. A
     ///     tag-checked save of which the cloud remembers nothing would report a conflict with itself, so when its response is lost the app
     ///     decides (B-THR-07).
+    ///   - hasAnswered: Whether the cloud has answered this process before.
     ///   - elapsed: The time since the request was first sent.
     ///   - random: From 0 to 1.
     func delay(
-        after failure: CallFailure, attempt: Int, count: Int? = nil, isRepeatable: Bool, elapsed: Duration = .zero,
-        random: Double
+        after failure: CallFailure, attempt: Int, count: Int? = nil, isRepeatable: Bool, hasAnswered: Bool = false,
+        elapsed: Duration = .zero, random: Double
     ) -> Duration? {
         guard let cause = Self.cause(of: failure, isRepeatable: isRepeatable) else { return nil }
         let backoff = min(firstDelay * (1 << min(attempt - 1, 16)), max(firstDelay, Self.backoffMax))
         let delay = max(backoff * (0.5 + random), failure.requestedDelay)
         guard delay <= delayMax else { return nil }
-        let isPatient = cause == .away && elapsed + delay <= patience
+        let isPatient =
+            switch cause {
+            case .away: elapsed + delay <= patience
+            case .closed: hasAnswered && elapsed + delay <= restartPatience
+            default: false
+            }
         return isPatient || (count ?? attempt) < countMax(cause) ? delay : nil
     }
 
@@ -68,7 +78,7 @@ struct RetryPolicy: Hashable, Sendable {
         switch cause {
         case .refused, .away, .timedOut: attemptsMax
         case .lost: lostAttemptsMax ?? attemptsMax
-        case .unreachable: unreachableAttemptsMax ?? attemptsMax
+        case .unreachable, .closed: unreachableAttemptsMax ?? attemptsMax
         }
     }
 
@@ -82,6 +92,7 @@ struct RetryPolicy: Hashable, Sendable {
             default: return nil
             }
         case .transport(.unreachable, _): return .unreachable
+        case .transport(.refused, _): return .closed
         case .transport(.connectionLost, _), .transport(.answerLost, _): return isRepeatable ? .lost : nil
         case .transport(.timedOut, _): return isRepeatable ? .timedOut : nil
         default: return nil

@@ -75,8 +75,10 @@ package struct TransportResponse: Hashable, Sendable {
 
 /// The reason why no response arrived.
 package enum TransportFailure: Error, Hashable, Sendable {
-    /// No connection was made: no network, an unknown host, a closed port. The request has had no effect.
+    /// No connection was made: no network, an unknown host. The request has had no effect.
     case unreachable
+    /// The host refused the connection: it is there, and no server listens at the port. The request has had no effect.
+    case refused
     /// The other side could not prove who it is. The request has had no effect.
     case notTrusted
     /// The connection broke. Whether the request had an effect is unknown.

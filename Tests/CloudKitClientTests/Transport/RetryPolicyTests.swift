@@ -42,6 +42,20 @@ import Testing
         #expect(RetryPolicy.failFast.delay(after: lost, attempt: 1, isRepeatable: true, random: 0.5) == nil)
     }
 
+    @Test(arguments: [RetryPolicy.failFast, .discretionary])
+    func `B-OPS-04 work waits up to ten seconds for a cloud that has answered before and starts again`(
+        policy: RetryPolicy
+    ) {
+        let closed = CallFailure.transport(.refused)
+        func delay(_ elapsed: Duration) -> Duration? {
+            policy.delay(
+                after: closed, attempt: 9, isRepeatable: false, hasAnswered: true, elapsed: elapsed, random: 0.5)
+        }
+        #expect(delay(.seconds(5)) == .seconds(5))
+        #expect(delay(.seconds(6)) == nil)
+        #expect(policy.delay(after: closed, attempt: 9, isRepeatable: true, elapsed: .zero, random: 0.5) == nil)
+    }
+
     @Test(
         arguments: [
             (nil, [:], nil), (30, [:], 30), (nil, ["retry-after": "12"], 12), (5, ["retry-after": "12"], 5),

@@ -100,6 +100,28 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
+    @Test func `B-OPS-04 a user's work waits for a cloud that starts again, not for one that was never there`()
+        async throws
+    {
+        let clock = ScriptedClock()
+        let closed: ScriptedTransport.Answer = { _ in throw TransportFailure.refused }
+        let transport = ScriptedTransport(
+            closed, ScriptedTransport.findsAll, closed, closed, closed, ScriptedTransport.findsAll)
+        let configuration = CKOperation.Configuration()
+        configuration.qualityOfService = .userInitiated
+        try await CKContainer.scripted(transport, clock: clock).privateCloudDatabase
+            .configuredWith(configuration: configuration) { database in
+                let error = await #expect(throws: CKError.self) {
+                    try await database.record(for: CKRecord.ID(recordName: "a"))
+                }
+                #expect(error?.code == .networkUnavailable)
+                #expect(clock.slept == [])
+                _ = try await database.record(for: CKRecord.ID(recordName: "a"))
+                _ = try await database.record(for: CKRecord.ID(recordName: "a"))
+            }
+        #expect(clock.slept == [.milliseconds(250), .milliseconds(500), .seconds(1)])
+    }
+
     @Test(arguments: [TransportFailure.unreachable, nil])
     func `B-THR-07 a repeated change that may have taken effect is not reported as one that was never sent`(
         last: TransportFailure?
