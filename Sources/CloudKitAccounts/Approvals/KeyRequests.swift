@@ -35,11 +35,7 @@ package struct KeyRequests: Sendable {
         let now = store.serverEnvironment.now()
         return try await store.write { transaction in
             let (session, account) = try await transaction.owner(of: sender, now: now)
-            guard account.allowsWebKeys || !session.isBrowser else {
-                throw RequestFailure(
-                    .accessDenied, "the account's owner lets no browser read encrypted data",
-                    remedy: "Allow it with: welkin keychain web on")
-            }
+            guard account.allowsKeys(in: session) else { throw RequestFailure.browsersWithoutKeys }
             guard !session.isOutdated(for: account) else { throw RequestFailure.keychainOutdated }
             _ = try await transaction.keychain(of: account, generation: account.keychainGeneration)
             try await transaction.clearKeyRequests(ofAccount: account.id, before: now)
@@ -86,14 +82,16 @@ package struct KeyRequests: Sendable {
     ///   - device: The session of the device that asks.
     ///   - nonce: 32 bytes.
     ///   - sender: A device of the account with its keys, or such a browser on a page of the cloud.
-    /// - Throws: `RequestFailure` `itemNotFound`, `conflict`, `accountTemporarilyUnavailable`.
+    /// - Throws: `RequestFailure` `itemNotFound`, `conflict`, `accountTemporarilyUnavailable`; `accessDenied` for a browser that asks where the
+    ///   account's owner lets none read encrypted data.
     package func answer(_ device: String, nonce: [UInt8], by sender: AccountSender) async throws {
         try Self.check(nonce)
-        try await change(device, by: sender) { _, request, caller, account in
+        try await change(device, by: sender) { transaction, request, caller, account in
             guard caller.id != request.session, caller.keychainGeneration == account.keychainGeneration else {
                 throw RequestFailure(
                     .badRequest, "this device has no keys to give", remedy: "Approve on a device that has them.")
             }
+            _ = try await Self.asker(of: request, account: account, in: transaction)
             guard request.state == .waiting else { throw Self.used }
             request.answer = StoredKeyRequest.Answer(session: caller.id, nonce: nonce)
         }
@@ -121,7 +119,8 @@ package struct KeyRequests: Sendable {
     ///   - device: The session of the device that asks.
     ///   - sealed: At most 256 bytes.
     ///   - sender: The device that answered.
-    /// - Throws: `RequestFailure` `itemNotFound`, `conflict`, `accessDenied` for another device than the one that answered.
+    /// - Throws: `RequestFailure` `itemNotFound`, `conflict`, `accessDenied` for another device than the one that answered, and for a browser that
+    ///   asks where the account's owner lets none read encrypted data.
     package func approve(_ device: String, sealed: [UInt8], by sender: AccountSender) async throws {
         guard (1...StoredKeyRequest.sealedBytesMax).contains(sealed.count) else { throw Self.malformed }
         try await change(device, by: sender) { transaction, request, caller, account in
@@ -129,9 +128,8 @@ package struct KeyRequests: Sendable {
             guard answer.session == caller.id else {
                 throw RequestFailure(.accessDenied, "another device of the account has answered this request")
             }
+            var session = try await Self.asker(of: request, account: account, in: transaction)
             request.sealed = sealed
-            let key = DeviceSession.key(request.session, of: account.id)
-            guard var session = try await DeviceSession.table.row(key, in: transaction) else { throw Self.missing }
             // From now on it counts among the devices and browsers that have the keys.
             session.keychainGeneration = account.keychainGeneration
             try transaction.set(session)
@@ -189,6 +187,16 @@ package struct KeyRequests: Sendable {
             try await body(&transaction, &request, caller, account)
             try transaction.set(request)
         }
+    }
+
+    /// Returns the device that asks, if it may have keys: the account's owner may have forbidden them to browsers since it asked.
+    private static func asker(
+        of request: StoredKeyRequest, account: Account, in view: StorageWriter
+    ) async throws -> DeviceSession {
+        let key = DeviceSession.key(request.session, of: account.id)
+        guard let session = try await DeviceSession.table.row(key, in: view) else { throw missing }
+        guard account.allowsKeys(in: session) else { throw RequestFailure.browsersWithoutKeys }
+        return session
     }
 
     /// Returns a request with its sender's session and account.

@@ -37,6 +37,22 @@ import Testing
         return device
     }
 
+    /// A browser on a page of the cloud.
+    private func signInBrowser(wantsKeychain: Bool) async throws -> Signed {
+        let (place, _) = try await people.place()
+        let grant = try await people.signIn.create(
+            email: "ada@example.com", proof: TestAccounts.proof, deviceName: "Account page", lifetime: .session,
+            place: place, address: "10.0.0.3", wantsKeychain: wantsKeychain)
+        return Signed(id: grant.deviceID, sender: .browser(session: grant.deviceID))
+    }
+
+    /// Signs another device in that asks, and returns its session.
+    private func askedByDevice() async throws -> String {
+        let device = try await signIn()
+        _ = try await ask(device)
+        return device.id
+    }
+
     private static let part = [UInt8](repeating: 4, count: 32)
 
     private func ask(_ device: Signed) async throws -> StoredKeyRequest {
@@ -121,6 +137,40 @@ import Testing
         await expect(.itemNotFound) { try await requests.answer(new.id, nonce: Self.part, by: eve.sender) }
         await expect(.itemNotFound) { try await requests.approve(new.id, sealed: [1], by: eve.sender) }
         await expect(.itemNotFound) { try await requests.refuse(new.id, by: eve.sender) }
+    }
+
+    @Test func `a browser gets keys until the owner lets no browser have them`() async throws {
+        let old = try await signInWithKeys()
+        let browser = try await signInBrowser(wantsKeychain: false)
+        await expect(.badRequest) {
+            try await requests.answer(try await askedByDevice(), nonce: Self.part, by: browser.sender)
+        }
+        _ = try await ask(browser)
+        try await requests.answer(browser.id, nonce: Self.part, by: old.sender)
+        try await requests.reveal(publicKey: Self.part, nonce: Self.part, by: browser.sender)
+        try await people.accounts.setAllowsWebKeys(false, email: "ada@example.com")
+        await expect(.accessDenied) { try await requests.approve(browser.id, sealed: [1], by: old.sender) }
+        #expect(try await state(browser, by: browser.sender) == .compared)
+        // It may take its request back, and makes no other one.
+        try await requests.refuse(browser.id, by: browser.sender)
+        await expect(.accessDenied) { _ = try await ask(browser) }
+        try await people.accounts.setAllowsWebKeys(true, email: "ada@example.com")
+        _ = try await ask(browser)
+        try await people.accounts.setAllowsWebKeys(false, email: "ada@example.com")
+        await expect(.accessDenied) { try await requests.answer(browser.id, nonce: Self.part, by: old.sender) }
+    }
+
+    @Test func `a browser that got keys gives them, and is signed out when browsers may have none`() async throws {
+        let old = try await signInWithKeys()
+        let browser = try await signInBrowser(wantsKeychain: false)
+        _ = try await ask(browser)
+        try await requests.answer(browser.id, nonce: Self.part, by: old.sender)
+        try await requests.reveal(publicKey: Self.part, nonce: Self.part, by: browser.sender)
+        try await requests.approve(browser.id, sealed: [1], by: old.sender)
+        try await requests.answer(try await askedByDevice(), nonce: Self.part, by: browser.sender)
+        try await people.accounts.setAllowsWebKeys(false, email: "ada@example.com")
+        await expect(.authenticationFailed) { _ = try await requests.list(by: browser.sender) }
+        #expect(try await requests.list(by: old.sender).allSatisfy { $0.request.session != browser.id })
     }
 
     @Test func `parts of another length are refused, and an account without keys has none to give`() async throws {
