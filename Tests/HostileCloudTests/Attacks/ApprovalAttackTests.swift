@@ -97,9 +97,9 @@ import Testing
 
     /// Runs an exchange past a lie, and expects that the new device has no keys afterwards.
     private func refused(
-        _ lie: @escaping @Sendable (Ghost, inout Exchange) -> Void,
+        _ attack: Attack, _ lie: @escaping @Sendable (Ghost, inout Exchange) -> Void,
         typeConfirmation: (@Sendable () async -> String?)? = nil,
-        _ check: (Outcome) throws -> Void
+        _ check: (Outcome) throws -> Void = { _ in }
     ) async throws {
         try await HostileCloud.run { cloud in
             let old = try await cloud.device("ada")
@@ -111,9 +111,26 @@ import Testing
             cloud.liar.stop()
             #expect(cloud.liar.told > 0)
             #expect(try new.configuration.deviceProfile.keychain() == nil)
+            expect(outcome, of: attack)
             try check(outcome)
             // Nobody else has got the secret either.
             try Self.expectNoSecret(of: old, in: cloud)
+        }
+    }
+
+    /// Expects that the devices notice an attack when and by what the catalogue says.
+    private func expect(_ outcome: Outcome, of attack: Attack) {
+        guard case .refusedAtApproval(let when) = attack.verdict else {
+            Issue.record("\(attack) is no attack on an approval")
+            return
+        }
+        let refusals = [outcome.asked.error, outcome.gave.error].map { $0 as? KeyRequestError }
+        switch when {
+        case .codeOnOldDevice: #expect(refusals == [.refused, .codesDiffer])
+        case .codeOnNewDevice: #expect(refusals[0] == .codesDiffer)
+        default:
+            #expect(!refusals.contains(.codesDiffer))
+            #expect(outcome.asked.error != nil)
         }
     }
 
@@ -214,7 +231,7 @@ import Testing
     }
 
     @Test func `B-TM-12 a cloud that swaps the key of the new device`() async throws {
-        try await refused { ghost, exchange in
+        try await refused(.approvalKeySwapped) { ghost, exchange in
             guard exchange.device == "ada/phone", let key = try? ghost.request.publicKey else { return }
             exchange.changeRequests { if $0["publicKey"] != nil { $0["publicKey"] = JSON(base64: key) } }
         } _: { outcome in
@@ -227,7 +244,7 @@ import Testing
     }
 
     @Test func `B-TM-12 a cloud that stands in the place of the new device from the start`() async throws {
-        try await refused { ghost, exchange in
+        try await refused(.approvalByCloudAsNewDevice) { ghost, exchange in
             guard exchange.device == "ada/phone", let own = try? ghost.request else { return }
             exchange.changeRequests {
                 $0["commitment"] = JSON(base64: own.commitment)
@@ -236,8 +253,6 @@ import Testing
                     $0["nonce"] = JSON(base64: own.nonce)
                 }
             }
-        } _: { outcome in
-            #expect(outcome.isRefused(KeyRequestError.refused, KeyRequestError.codesDiffer))
         }
     }
 
@@ -245,6 +260,7 @@ import Testing
         let typings = Mutex(0)
         let revealed = Mutex<JSON>([:])
         try await refused(
+            .approvalByCloudAsOldDevice,
             { ghost, exchange in
                 // The old device sees no request.
                 guard exchange.device == "ada/laptop" else { return exchange.changeRequests { $0["state"] = "opened" } }
@@ -283,16 +299,14 @@ import Testing
     }
 
     @Test func `B-TM-12 a cloud that shows the new device another account's identity`() async throws {
-        try await refused { ghost, exchange in
+        try await refused(.approvalIdentitySwapped) { ghost, exchange in
             guard exchange.device == "ada/laptop", let identity = try? ghost.identity.publicIdentity else { return }
             exchange.changeRequests { $0["identity"] = JSON(base64: identity.bytes) }
-        } _: { outcome in
-            #expect(outcome.isRefused(KeyRequestError.refused, KeyRequestError.codesDiffer))
         }
     }
 
     @Test func `B-TM-12 a cloud that exchanges the sealed keys for those of another account`() async throws {
-        try await refused { ghost, exchange in
+        try await refused(.approvalSecretSwapped) { ghost, exchange in
             guard exchange.device == "ada/laptop" else { return }
             exchange.changeRequests { request in
                 guard request["sealed"] != nil, let device = request["deviceID"]?.text,
@@ -313,7 +327,7 @@ import Testing
     }
 
     @Test func `B-TM-12 a cloud that changes the answer after the key was revealed`() async throws {
-        try await refused { _, exchange in
+        try await refused(.approvalAnswerChanged) { _, exchange in
             guard exchange.device == "ada/laptop" else { return }
             exchange.changeRequests {
                 if $0["publicKey"] != nil { $0["answer"] = JSON(base64: [UInt8](repeating: 9, count: 32)) }
@@ -338,6 +352,7 @@ import Testing
             let outcome = await exchange(second, old)
             cloud.liar.stop()
             #expect(cloud.liar.told > 0)
+            expect(outcome, of: .approvalRepeated)
             #expect(outcome.asked.error as? EncryptionError == .doesNotOpen(.keyApproval))
             #expect(try second.configuration.deviceProfile.keychain() == nil)
         }

@@ -137,6 +137,14 @@ extension Attack {
         case .saltOfOtherAccount: "asks for a proof with another account's salt, and accepts it"
         case .userNameSwapped: "signs a new device in under the ghost's user name"
         case .ghostDevice: "signs a device of its own in to the account"
+        // The approval of a new device
+        case .approvalKeySwapped: "passes on another key than the one to which the new device committed itself"
+        case .approvalByCloudAsNewDevice: "asks with keys of its own in the place of the new device"
+        case .approvalByCloudAsOldDevice: "answers in the place of the old device, and gives keys that it knows"
+        case .approvalIdentitySwapped: "shows the new device the identity of another account"
+        case .approvalSecretSwapped: "passes on the sealed keys of another account"
+        case .approvalAnswerChanged: "changes the old device's answer once the new one has revealed its key"
+        case .approvalRepeated: "gives a new device what was sealed for an earlier one"
         // The directory
         case .directoryKeysReplaced: "shows other keys of the directory"
         case .directoryOfOtherCloud: "shows the directory of another cloud, with its keys"
@@ -160,7 +168,7 @@ extension Attack {
         let reason =
             switch verdict {
             case .harmless(let reason), .undetected(let reason): ": \(reason)"
-            case .detected, .refusedAtSignIn: ""
+            case .detected, .refusedAtSignIn, .refusedAtApproval: ""
             }
         return "| `\(rawValue)` | \(summary) | \(verdict.word)\(reason)\(leak) | \(family.rawValue) |"
     }

@@ -10,6 +10,7 @@ extension Attack {
         case .keys: ofKeys
         case .links: ofLinks
         case .accounts: ofAccounts
+        case .approvals: ofApprovals
         case .directory: ofDirectory
         }
     }
@@ -30,6 +31,14 @@ extension Attack {
         case .directoryForked:
             .detected(.otherParticipants, [.internalError], ["different directories", "went back to head"])
         default: Self.tampered("directory")
+        }
+    }
+
+    private var ofApprovals: Verdict {
+        switch self {
+        case .approvalByCloudAsNewDevice, .approvalIdentitySwapped: .refusedAtApproval(.codeOnOldDevice)
+        case .approvalByCloudAsOldDevice: .refusedAtApproval(.codeOnNewDevice)
+        default: .refusedAtApproval(.atOnce)
         }
     }
 

@@ -46,6 +46,10 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case keychainIdentitySwapped, keychainOfOtherAccount, keychainHidden, roundsLowered, saltOfOtherAccount
     case userNameSwapped, ghostDevice
 
+    // The approval of a new device
+    case approvalKeySwapped, approvalByCloudAsNewDevice, approvalByCloudAsOldDevice, approvalIdentitySwapped
+    case approvalSecretSwapped, approvalAnswerChanged, approvalRepeated
+
     // The directory of identities
     case directoryKeysReplaced, directoryOfOtherCloud, directoryHeadDamaged, directoryHeadOlder
     case directoryProofDamaged, directoryProofOfOther, directoryHistoryRemoved, directoryHistoryDamaged
@@ -62,6 +66,7 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case keys = "KeyAttackTests"
         case links = "LinkAttackTests"
         case accounts = "AccountAttackTests"
+        case approvals = "ApprovalAttackTests"
         case directory = "DirectoryAttackTests"
     }
 
@@ -75,7 +80,8 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case ..<Self.participantSubstituted.position: .shares
         case ..<Self.linkKeptOpen.position: .keys
         case ..<Self.keychainIdentitySwapped.position: .links
-        case ..<Self.directoryKeysReplaced.position: .accounts
+        case ..<Self.approvalKeySwapped.position: .accounts
+        case ..<Self.directoryKeysReplaced.position: .approvals
         default: .directory
         }
     }

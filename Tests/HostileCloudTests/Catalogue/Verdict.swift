@@ -6,6 +6,8 @@ enum Verdict: Sendable {
     case detected(When, Set<CKError.Code>, [String])
     /// Sign-in refuses, with a text that contains this.
     case refusedAtSignIn(String)
+    /// The new device gets no keys.
+    case refusedAtApproval(When)
     /// No device reports an error, and nothing is lost: the reason.
     case harmless(String)
     /// The device that is lied to cannot know: the reason.
@@ -20,13 +22,15 @@ enum Verdict: Sendable {
         case otherParticipants = "by the next participant of a share"
         case endOfFeed = "at the end of the zone's changes"
         case otherDevices = "by the account's other devices, at the end of the zone's changes"
+        case codeOnOldDevice = "by the code that is typed on the old device"
+        case codeOnNewDevice = "by the code that is typed on the new device"
         case afterAnotherWrites = "after another device of the account has written"
     }
 
     /// The column of the table in docs/threat-model.md.
     var word: String {
         switch self {
-        case .detected(let when, _, _): when.rawValue
+        case .detected(let when, _, _), .refusedAtApproval(let when): when.rawValue
         case .refusedAtSignIn: "at sign-in"
         case .harmless: "no effect"
         case .undetected: "no"
