@@ -17,10 +17,25 @@ static const unsigned char account_js[] = {
 };
 FUNCTION(account_js)
 
+static const unsigned char account_approval_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/account-approval.js"
+};
+FUNCTION(account_approval_js)
+
 static const unsigned char account_archive_js[] = {
 #embed "../CloudKitHTTP/Pages/Content/account-archive.js"
 };
 FUNCTION(account_archive_js)
+
+static const unsigned char account_databases_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/account-databases.js"
+};
+FUNCTION(account_databases_js)
+
+static const unsigned char account_devices_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/account-devices.js"
+};
+FUNCTION(account_devices_js)
 
 static const unsigned char address_html[] = {
 #embed "../CloudKitHTTP/Pages/Content/address.html"
@@ -56,6 +71,11 @@ static const unsigned char notifications_js[] = {
 #embed "../CloudKitHTTP/Pages/Content/notifications.js"
 };
 FUNCTION(notifications_js)
+
+static const unsigned char page_elements_js[] = {
+#embed "../CloudKitHTTP/Pages/Content/page-elements.js"
+};
+FUNCTION(page_elements_js)
 
 static const unsigned char passkeys_js[] = {
 #embed "../CloudKitHTTP/Pages/Content/passkeys.js"

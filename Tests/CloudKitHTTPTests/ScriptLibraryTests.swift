@@ -15,7 +15,8 @@ import Testing
             let lines = try JSONDecoder().decode([String: Line].self, from: Data(list.body.utf8))
             #expect(
                 lines.keys.sorted() == [
-                    "account-archive.js", "account.js", "key-approval.js", "passkeys.js", "provider.js",
+                    "account-approval.js", "account-archive.js", "account-databases.js", "account-devices.js",
+                    "account.js", "key-approval.js", "page-elements.js", "passkeys.js", "provider.js",
                     "recovery-words.js", "share-viewer.js",
                     "welkin-encryption.js", "welkin.js",
                 ])

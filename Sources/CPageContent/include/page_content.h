@@ -10,7 +10,10 @@ struct page_content {
 
 struct page_content page_content_account_html(void);
 struct page_content page_content_account_js(void);
+struct page_content page_content_account_approval_js(void);
 struct page_content page_content_account_archive_js(void);
+struct page_content page_content_account_databases_js(void);
+struct page_content page_content_account_devices_js(void);
 struct page_content page_content_address_html(void);
 struct page_content page_content_invitation_html(void);
 struct page_content page_content_key_approval_js(void);
@@ -18,6 +21,7 @@ struct page_content page_content_landing_html(void);
 struct page_content page_content_notifications_worker_js(void);
 struct page_content page_content_notifications_html(void);
 struct page_content page_content_notifications_js(void);
+struct page_content page_content_page_elements_js(void);
 struct page_content page_content_passkeys_js(void);
 struct page_content page_content_provider_html(void);
 struct page_content page_content_provider_js(void);

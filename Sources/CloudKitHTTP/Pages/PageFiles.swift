@@ -2,9 +2,12 @@ import CPageContent
 
 /// The files of `Pages/Content`, which `CPageContent` embeds in the program.
 enum PageFiles {
+    static let accountApprovalScript = bytes(page_content_account_approval_js())
     static let accountArchiveScript = bytes(page_content_account_archive_js())
     static let accountPage = bytes(page_content_account_html())
     static let accountScript = bytes(page_content_account_js())
+    static let accountDatabasesScript = bytes(page_content_account_databases_js())
+    static let accountDevicesScript = bytes(page_content_account_devices_js())
     static let addressPage = bytes(page_content_address_html())
     static let invitationPage = bytes(page_content_invitation_html())
     static let keyApprovalScript = bytes(page_content_key_approval_js())
@@ -12,6 +15,7 @@ enum PageFiles {
     static let notificationsWorker = bytes(page_content_notifications_worker_js())
     static let notificationsPage = bytes(page_content_notifications_html())
     static let notificationsScript = bytes(page_content_notifications_js())
+    static let pageElementsScript = bytes(page_content_page_elements_js())
     static let passkeysScript = bytes(page_content_passkeys_js())
     static let providerPage = bytes(page_content_provider_html())
     static let providerScript = bytes(page_content_provider_js())

@@ -47,18 +47,22 @@ enum Pages {
     ///   - provider: The name of the provider of identities; nil: the cloud has none.
     static func account(token: String, provider: String?) -> EndpointResponse {
         let scripts = ScriptLibrary.shared
-        return html(
-            accountPage.filled(with: [
-                "container": accountContainer.name, "environment": Environment.production.rawValue, "token": token,
-                "library": scripts.library.path, "libraryIntegrity": scripts.library.integrity,
-                "encryption": scripts.encryption.path, "encryptionIntegrity": scripts.encryption.integrity,
-                "archive": scripts.accountArchive.path, "archiveIntegrity": scripts.accountArchive.integrity,
-                "provider": provider, "providerScript": scripts.provider.path,
-                "providerIntegrity": scripts.provider.integrity,
-                "passkeys": scripts.passkeys.path, "passkeysIntegrity": scripts.passkeys.integrity,
-                "words": scripts.recoveryWords.path, "wordsIntegrity": scripts.recoveryWords.integrity,
-                "account": scripts.account.path, "accountIntegrity": scripts.account.integrity,
-            ]))
+        let named: [(String, ScriptLibrary.Script)] = [
+            ("library", scripts.library), ("encryption", scripts.encryption), ("archive", scripts.accountArchive),
+            ("approval", scripts.accountApproval), ("databases", scripts.accountDatabases),
+            ("devices", scripts.accountDevices), ("elements", scripts.elements), ("passkeys", scripts.passkeys),
+            ("protocol", scripts.keyApproval), ("providerScript", scripts.provider), ("words", scripts.recoveryWords),
+            ("account", scripts.account),
+        ]
+        var values: [String: String?] = [
+            "container": accountContainer.name, "environment": Environment.production.rawValue, "token": token,
+            "provider": provider,
+        ]
+        for (name, script) in named {
+            values[name] = script.path
+            values[name + "Integrity"] = script.integrity
+        }
+        return html(accountPage.filled(with: values))
     }
 
     /// Signs a browser in (docs/web-services.md §2.3).

@@ -29,7 +29,11 @@ struct ScriptLibrary: Sendable {
     let encryption = Script("welkin-encryption.js", PageFiles.welkinEncryptionScript)
     let viewer = Script("share-viewer.js", PageFiles.shareViewerScript)
     let account = Script("account.js", PageFiles.accountScript)
+    let accountApproval = Script("account-approval.js", PageFiles.accountApprovalScript)
     let accountArchive = Script("account-archive.js", PageFiles.accountArchiveScript)
+    let accountDatabases = Script("account-databases.js", PageFiles.accountDatabasesScript)
+    let accountDevices = Script("account-devices.js", PageFiles.accountDevicesScript)
+    let elements = Script("page-elements.js", PageFiles.pageElementsScript)
     let keyApproval = Script("key-approval.js", PageFiles.keyApprovalScript)
     let passkeys = Script("passkeys.js", PageFiles.passkeysScript)
     let provider = Script("provider.js", PageFiles.providerScript)
@@ -49,7 +53,8 @@ struct ScriptLibrary: Sendable {
     @Sendable func script(_ request: IncomingRequest) throws -> EndpointResponse {
         let path = Self.pathPrefix + (request.endpoint?.parameter ?? "")
         let scripts = [
-            library, encryption, viewer, account, accountArchive, keyApproval, passkeys, provider, recoveryWords,
+            library, encryption, viewer, account, accountApproval, accountArchive, accountDatabases, accountDevices,
+            elements, keyApproval, passkeys, provider, recoveryWords,
         ]
         if path == "\(Self.pathPrefix)\(Self.version)/integrity.json" {
             let lines = scripts.map { ($0.name, Line(path: $0.path, integrity: $0.integrity)) }

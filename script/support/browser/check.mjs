@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -13,6 +13,7 @@ import { promisify } from "node:util";
 import { startBrowser } from "../web-push/browser.mjs";
 import { checkAccess } from "./access.mjs";
 import { checkAccount } from "./account.mjs";
+import { checkApproval } from "./approval.mjs";
 import { checkClient } from "./client.mjs";
 import { checkEncryption } from "./encryption.mjs";
 import { checkPasskeys } from "./passkeys.mjs";
@@ -120,7 +121,7 @@ async function startApp(host = "127.0.0.1") {
 /** Opens pages, and notes what they request and report. */
 function pages(browser, base) {
   const seen = { requests: [], problems: [], failures: [] };
-  const scripts = { "welkin.js": "welkin.js", "welkin-encryption.js": "welkin-encryption.js", "share-viewer.js": "share-viewer.js", "account.js": "account.js", "account-archive.js": "account-archive.js", "recovery-words.js": "recovery-words.js", "key-approval.js": "key-approval.js", "passkeys.js": "passkeys.js", "provider.js": "provider.js", "style.css": "style.css", "sign-in.js": "sign-in.js" };
+  const scripts = Object.fromEntries(readdirSync(content).filter((name) => /\.(js|css)$/.test(name)).map((name) => [name, name]));
   async function answerLive({ requestId, request, responseStatusCode, responseHeaders }, call) {
     const name = scripts[new URL(request.url).pathname.split("/").at(-1)];
     if (responseStatusCode === undefined || (!name && !/\/share\/|\/account$/.test(request.url))) return call("Fetch.continueRequest", { requestId });
@@ -199,7 +200,7 @@ async function main() {
   const { open, shoot, seen } = pages(browser, base);
   report = () => console.error(readFileSync(logFile, "utf8").split("\n").filter((line) => / (warning|error|critical) /.test(line)).slice(-20).join("\n"), { problems: seen.problems, failures: seen.failures, last: seen.requests.slice(-8).map(({ url }) => url) });
   const check = {
-    assert, browser, isLive, base, restart, secrets: new Set([password]), startApp, variables, app, token, container, people, password, say, until, welkin, device, open, shoot, seen, context, folder, logFile, startCloud, program: resolve(program),
+    assert, browser, isLive, base, restart, secrets: new Set([password]), startApp, variables, app, token, container, people, password, say, until, welkin, device, open, shoot, seen, context, folder, logFile, running, startCloud, program: resolve(program), operator: welkin,
     ada: startPeer(environment("ada")), sources, readFileSync,
     peer: (profile, endpoint = base) => startPeer({ ...environment(profile), CLOUDKIT_ENDPOINT: endpoint }),
     /** Signs a further device of Ada's in, by another address of the cloud. */
@@ -227,7 +228,7 @@ async function main() {
       return { user: container._connection.user.userRecordName, hasKeys: container.hasKeys };
     }`),
   };
-  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, window: checkWindow, share: checkSharePage, access: checkAccess, account: checkAccount, passkeys: checkPasskeys };
+  const all = { client: checkClient, replay: checkReplay, encryption: checkEncryption, window: checkWindow, share: checkSharePage, access: checkAccess, account: checkAccount, passkeys: checkPasskeys, approval: checkApproval };
   for (const [name, body] of Object.entries(all)) {
     if (parts.length > 0 && !parts.includes(name)) continue;
     await body(check);

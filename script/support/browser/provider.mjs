@@ -10,6 +10,7 @@ import { startBrowser } from "../web-push/browser.mjs";
 import { People, until } from "../people.mjs";
 import { addAuthenticator } from "./passkeys.mjs";
 import { personAt } from "./person.mjs";
+import { terminalAt } from "./terminal.mjs";
 
 const [program, providerProgram, pictures] = process.argv.slice(2);
 const container = "iCloud.com.example.provider";
@@ -165,8 +166,32 @@ async function main() {
   await through(page, "zoe-at-work");
   await submit(page, "make-account", { email: "zoe@example.com", name: "Zoe" });
   await until("the words", () => page.run(`document.querySelectorAll("#words-made li").length === 12`).catch(() => false));
-  await page.close();
+  await isReady(page);
   say("an address of another's account leads to nothing; its owner connects the provider; a person without an address");
+
+  // Another browser of this person, who has no password, gets the keys from the first one.
+  const other = await open(`${base}/account`, { width: 390 });
+  await through(other, "zoe-at-work");
+  await isReady(other);
+  await shows(other, "what signed you in computes no key");
+  await click(other, "#ask-device");
+  await says(other, /Waiting for the other device/);
+  await click(page, "#look-again");
+  await until("the request", () => page.run(`Boolean(document.querySelector("#devices article button"))`));
+  await click(page, "#devices article button");
+  await submit(page, "agree-approval", {});
+  const shownCode = async (from, part) => {
+    await until("a code", () => from.run(`Boolean(document.querySelector("#${part} .code"))`));
+    return from.run(`document.querySelector("#${part} .code").textContent`);
+  };
+  await submit(page, "type-code", { digits: await shownCode(other, "open") });
+  await submit(other, "confirm-keys", { digits: await shownCode(page, "devices") });
+  await says(other, /Your encrypted data is open in this page/);
+  await says(page, /has opened your keys/);
+  await shoot(other, "provider-5-keys-from-another-browser-390-light");
+  await other.close();
+  await page.close();
+  say("a browser of a person without a password got the keys from another one");
 
   // The window of an app, and what was not begun here.
   page = await open(`${base}/sign-in?container=${container}&environment=development&ckAPIToken=${token}`);
@@ -187,34 +212,9 @@ async function main() {
   say("the window of an app; a code from elsewhere and a refusal say so");
 
   // Devices: the browser comes back to a program, and another device gives the keys.
-  const terminal = (profile, ...words) => {
-    const child = spawn(resolve(program), words, { env: { ...people.variables, CLOUDKIT_PROFILE: profile }, stdio: ["pipe", "pipe", "pipe"] });
-    people.running.push(child);
-    let shown = "";
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => { shown += part; });
-    const ended = new Promise((done) => child.once("close", (code) => done({ code, shown })));
-    return {
-      child, ended, type: (line) => child.stdin.write(`${line}\n`),
-      async shows(pattern) {
-        let isOver = false;
-        ended.then(() => { isOver = true; });
-        const found = await until(`${pattern} of ${words.join(" ")}`, () => shown.match(pattern) ?? (isOver && { none: true }));
-        assert.ok(!found.none, `${words.join(" ")} ended without ${pattern}: ${shown}`);
-        return found;
-      },
-    };
-  };
-  const failed = async (device, pattern) => {
-    const { code, shown } = await device.ended;
-    assert.notEqual(code, 0, shown);
-    assert.match(shown, pattern);
-  };
-  const succeeded = async (device, pattern) => {
-    const { code, shown } = await device.ended;
-    assert.equal(code, 0, shown);
-    assert.match(shown, pattern);
-    assert.ok(!shown.includes(words), "recovery words are shown");
-  };
+  const terminal = terminalAt({ program: resolve(program), variables: () => people.variables, running: people.running, until });
+  const failed = (device, pattern) => device.fails(pattern);
+  const succeeded = async (device, pattern) => assert.ok(!(await device.succeeds(pattern)).includes(words), "recovery words are shown");
   /** Follows the address that a program shows, and signs in or refuses there. */
   const visit = async (device, subject) => {
     const [url] = await device.shows(/https?:\/\/\S+state=\S+/);
@@ -305,6 +305,14 @@ async function main() {
   await visit(device, "ada-at-work");
   await succeeded(device, /ada@example.com/);
   await failed(terminal("watch", "keychain", "request"), /has the account's keys already/);
+  // Where no browser may have keys, none asks for them.
+  await succeeded(terminal("ada", "keychain", "web", "off"), /./);
+  page = await open(`${base}/account`);
+  await through(page, "ada-at-work");
+  await isReady(page);
+  await shows(page, "You let no browser read encrypted data");
+  assert.ok(!(await page.run(`Boolean(document.getElementById("ask-device"))`)), "the page cannot ask");
+  await page.close();
   say("keys from another device after two typed codes, or by the recovery words; a refusal and wrong codes give nothing");
 
   assert.deepEqual(problems, [], "the pages reported errors");

@@ -10,38 +10,18 @@ const archives = await import(place.dataset.archive);
 const recovery = await import(place.dataset.words);
 const passkeys = await import(place.dataset.passkeys);
 const provider = await import(place.dataset.providerScript);
+const elements = await import(place.dataset.elements);
+const { openContainer } = await import(place.dataset.databases);
+const approval = await import(place.dataset.approval);
+const protocol = await import(place.dataset.protocol);
+const { devicesOf } = await import(place.dataset.devices);
 const providerName = place.dataset.provider;
 const { fromBase64, toBase64 } = encryption;
+const { element, section, fill, date, size } = elements;
 const roundsMin = 600_000;
 
 /** Everything that is known while somebody is signed in. */
 let session = null;
-
-/** An element with its content. */
-function element(name, properties = {}, ...content) {
-  const { label, ...rest } = properties;
-  const made = Object.assign(document.createElement(name), rest);
-  if (label) made.setAttribute("aria-label", label);
-  made.append(...content);
-  return made;
-}
-
-function button(text, act, properties = {}) {
-  const made = element("button", { type: "button", textContent: text, ...properties });
-  made.addEventListener("click", () => attempt(made, act));
-  return made;
-}
-
-/** Does a step, with its button off meanwhile. */
-async function attempt(control, act) {
-  control.disabled = true;
-  try {
-    await act();
-  } catch (error) {
-    fail(error);
-  }
-  control.disabled = false;
-}
 
 class CloudError extends Error {}
 
@@ -80,15 +60,7 @@ function show(...content) {
   place.querySelector("input, h2[tabindex]")?.focus();
 }
 
-function form(id, text, fields, act) {
-  const submit = element("button", { type: "submit", textContent: text });
-  const made = element("form", { id }, ...fields.map(([label, properties]) => element("label", {}, label, element("input", { required: true, ...properties }))), submit);
-  made.addEventListener("submit", (event) => {
-    event.preventDefault();
-    attempt(submit, () => act(made.elements));
-  });
-  return made;
-}
+const { button, form } = elements.acting(fail);
 
 // --- Signing in
 
@@ -115,9 +87,9 @@ async function openKeychain(keychain, sealed, purpose, wrappingKey, email, isExt
 /** What a person came back with from the provider, until they have an account or have connected it. */
 let arrival = null;
 
-/** Opens the page for a session. */
-async function enter(answer, email, account) {
-  session = { token: answer.ckWebAuthToken, email, keychain: answer.keychain, account, isWithheld: Boolean(answer.withholdsKeychain), methods: null, wraps: new Map() };
+/** Opens the page for a session; `locked` is a password that opens no keys yet. */
+async function enter(answer, email, account, locked = null) {
+  session = { token: answer.ckWebAuthToken, deviceID: answer.deviceID, email, keychain: answer.keychain, account, isWithheld: Boolean(answer.withholdsKeychain), locked, methods: null, wraps: new Map() };
   session.methods = await post("accounts/methods", {});
   say("");
   if (!session.keychain && !session.isWithheld && !session.methods.hasPassword) await makeKeys();
@@ -126,12 +98,18 @@ async function enter(answer, email, account) {
 
 const sessionBody = (keepsAccount) => ({ deviceName: "Account page", lifetime: "session", wantsKeychain: true, keepsAccount: keepsAccount || undefined });
 
+/** The account's keys by its password; null where the operator has set the password since they were sealed: it signs in, and opens nothing. */
+const openByPassword = (keychain, wrappingKey, email) => openKeychain(keychain, keychain.passwordWrap, "password", wrappingKey, email).catch((error) => {
+  if (error instanceof encryption.EncryptionError) return null;
+  throw error;
+});
+
 async function signIn(email, password, keepsAccount) {
   say("One moment…");
   const { proof, wrappingKey } = await passwordKeys(email, password);
   const answer = await post("sessions/create", { email, proof, ...sessionBody(keepsAccount) });
-  const { keychain } = answer;
-  await enter(answer, email, keychain ? await openKeychain(keychain, keychain.passwordWrap, "password", wrappingKey, email) : null);
+  const account = answer.keychain ? await openByPassword(answer.keychain, wrappingKey, email) : null;
+  await enter(answer, email, account, answer.keychain && !account ? { proof, wrappingKey } : null);
 }
 
 async function signInWithPasskey(keepsAccount) {
@@ -311,19 +289,48 @@ async function makeKeys() {
   session.words = await recovery.wordsOf(key);
 }
 
+const isOpenMessage = "Your encrypted data is open in this page.";
+
 function openPart() {
   if (session.isWithheld) return [element("p", { textContent: "You let no browser read encrypted data (welkin keychain web on), so this page cannot open it." })];
+  const asking = button("Ask another device of mine", askForKeys, { id: "ask-device" });
+  if (session.locked) {
+    return [
+      element("p", { textContent: "You are signed in, and your password does not open your encrypted data: it is not the one with which your keys were sealed. Another device or browser of yours that has the keys gives them to this page." }),
+      element("p", {}, asking),
+      element("p", { textContent: "Without one, sign out and use the recovery words: they set a password that opens your data." }),
+    ];
+  }
   const how = session.methods.hasPassword ? "with your password" : agreesByPasskey() ? "with a passkey" : "with the recovery words";
   return [
-    element("p", { textContent: `You are signed in, and your encrypted data is not opened in this page: what signed you in computes no key. Open it ${how}.` }),
+    element("p", { textContent: `You are signed in, and your encrypted data is not opened in this page: what signed you in computes no key. Open it ${how}, or let another device or browser of yours that has the keys give them to this page.` }),
     form("open-keys", "Open my encrypted data", agreementFields(), async (fields) => {
       say("One moment…");
       const { purpose, wrappingKey, wrap } = await shown(fields);
       session.account = await openKeychain(session.keychain, wrap, purpose, wrappingKey, session.email);
       await showAccount();
-      say("Your encrypted data is open in this page.");
+      say(isOpenMessage);
     }),
+    element("p", {}, asking),
   ];
+}
+
+/** Gets the keys from another device; a password that did not open them does from then on. */
+async function askForKeys() {
+  const { locked, keychain, email } = session;
+  const got = await devices.askForKeys("open", Boolean(locked), () => fill("open", ...openPart()));
+  if (!got) return;
+  session.account = got;
+  if (locked) {
+    const { proof, wrappingKey } = locked;
+    const passwordWrap = toBase64(await wrapped(got.secret, wrappingKey, normalised(email), "password"));
+    await post("keychain/rewrap", { proof, generation: keychain.generation, passwordWrap });
+    keychain.passwordWrap = passwordWrap;
+    session.account = await openKeychain(keychain, passwordWrap, "password", wrappingKey, email);
+    session.locked = null;
+  }
+  await showAccount();
+  say(isOpenMessage);
 }
 
 // --- Making recovery words
@@ -369,44 +376,7 @@ async function signOut() {
 
 // --- Containers
 
-/** The databases of a container, with keys where the page has them. */
-async function open({ container, environment: at, apiToken: token, ckWebAuthToken }) {
-  CloudKit.configure({ encryption, containers: [{ containerIdentifier: container, environment: at, apiTokenAuth: { apiToken: token } }] });
-  const opened = CloudKit.getContainer(container);
-  const connection = opened._connection;
-  // The token ends with this page.
-  connection.keep = (next) => (connection.token = next || null);
-  connection.keep(ckWebAuthToken);
-  connection.user = await connection.call(connection.path("database", "public/users/caller"), {});
-  if (session.account) {
-    const { secret, identity, keys } = session.account;
-    const bytes = await encryption.containerRoot(secret, container, at);
-    const root = await crypto.subtle.importKey("raw", bytes, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
-    connection.keys = await encryption.keysOf({ root, signingKey: keys.signingKey, agreementKey: keys.agreementKey, identity: identity.bytes }, connection);
-    keepExactText(connection.keys);
-  }
-  return { container, environment: at, user: connection.user.userRecordName, databases: opened };
-}
-
-/** Makes opened fields carry the JSON that was sealed: the numbers of this page are not exact beyond 2^53. */
-function keepExactText(keys) {
-  keys.openedField = async (at, name, given) => {
-    const type = given.type.startsWith("ENCRYPTED_") ? given.type : `ENCRYPTED_${given.type}`;
-    const types = [type];
-    if (type.startsWith("ENCRYPTED_DOUBLE")) types.push(type.replace("DOUBLE", "INT64"));
-    if (type.endsWith("_LIST")) types.push("ENCRYPTED_UNKNOWN_LIST");
-    let failure;
-    for (const tried of types) {
-      try {
-        const json = new TextDecoder().decode(await encryption.openField(at, name, tried, fromBase64(given.value)));
-        return { value: JSON.parse(json), json, type: tried.replace("ENCRYPTED_", ""), isEncrypted: true };
-      } catch (error) {
-        failure = error;
-      }
-    }
-    throw failure;
-  };
-}
+const open = (line) => openContainer(line, session.account, { CloudKit, encryption });
 
 async function containers() {
   const answer = await post("accounts/data", {});
@@ -414,17 +384,6 @@ async function containers() {
 }
 
 // --- The page
-
-const date = (milliseconds) => new Date(milliseconds).toLocaleDateString(undefined, { dateStyle: "medium" });
-const size = (bytes) => {
-  const units = ["bytes", "kB", "MB", "GB", "TB"];
-  let value = bytes;
-  let unit = 0;
-  for (; value >= 1000 && unit < units.length - 1; unit += 1) value /= 1000;
-  return `${unit === 0 ? value : value.toFixed(1)} ${units[unit]}`;
-};
-
-const section = (id, title, ...content) => element("section", { id, label: title }, element("h2", { textContent: title, tabIndex: -1 }), ...content);
 
 async function showAccount() {
   show(
@@ -447,7 +406,7 @@ async function showAccount() {
     session.words = null;
   }
   const found = containers();
-  const parts = [showAddress, () => showStorage(found), showDevices, showDeletion, () => showShares(found)];
+  const parts = [showAddress, () => showStorage(found), devices.showDevices, showDeletion, () => showShares(found)];
   for (const part of parts) {
     try {
       await part();
@@ -456,12 +415,6 @@ async function showAccount() {
       if (!session) return;
     }
   }
-}
-
-/** Replaces what a section has below its title. */
-function fill(id, ...content) {
-  const part = document.getElementById(id);
-  part?.replaceChildren(part.querySelector("h2"), ...content);
 }
 
 async function showAddress() {
@@ -477,27 +430,15 @@ async function showAddress() {
 async function showStorage(found) {
   const lines = (await found).map((line) => {
     const quota = line.quotaBytes === undefined ? "" : ` of ${size(line.quotaBytes)}`;
-    return element("li", {}, element("strong", { textContent: line.container }), ` (${line.environment}): ${line.records} records, ${size(line.recordBytes + line.assetBytes)}${quota}`);
+    return element("li", {}, element("strong", { textContent: line.container }), ` (${line.environment}): ${line.records} record${line.records === 1 ? "" : "s"}, ${size(line.recordBytes + line.assetBytes)}${quota}`);
   });
   fill("storage", lines.length > 0 ? element("ul", {}, ...lines) : element("p", { textContent: "Nothing is stored yet." }));
 }
 
-async function showDevices() {
-  const { devices } = await post("devices/list", {});
-  const lines = devices.map((device) => {
-    const kind = device.isBrowser ? "browser" : "device";
-    const line = element("li", {}, element("strong", { textContent: device.name || "without a name" }), ` (${kind}), since ${date(device.created)}, until ${date(device.expires)} `);
-    if (device.isCaller) line.append("– this page");
-    else line.append(button("Sign out", async () => {
-      await post("devices/revoke", { revoke: device.deviceID });
-      say(`${device.name || "The device"} is signed out.`);
-      await showDevices();
-      document.querySelector("#devices h2").focus();
-    }, { label: `Sign out ${device.name || "the device"}` }));
-    return line;
-  });
-  fill("devices", element("ul", {}, ...lines));
-}
+const devices = devicesOf({
+  post, say, elements: { ...elements, button, form }, agreementFields, agreement, current: () => session, nameOf: approval.nameOf,
+  exchange: (isOver) => approval.approvals({ post, isOver, encryption, protocol }),
+});
 
 const sharesPart = (title, lines, nothing) => [
   element("h3", { textContent: title }), lines.length > 0 ? element("ul", {}, ...lines) : element("p", { textContent: nothing }),

@@ -84,16 +84,17 @@ export class KeyApproval {
   }
 
   /**
-   * Opens the account's secret on the new device, as a key that no script can read out.
+   * Opens the account's secret on the new device.
    *
+   * @param {boolean} isExtractable Whether it can be wrapped again, and a script can read it out.
    * @returns {Promise<{secret: CryptoKey, keys: object}>} The secret and the keys of its identity, which is the account's.
    */
-  async open(sealed, privateKey) {
+  async open(sealed, privateKey, isExtractable = false) {
     if (sealed.length !== sealedSize || sealed[0] !== 1) throw this.refusal("is malformed");
     const encapsulated = sealed.subarray(1, 33);
     const [key, algorithm] = await this.cipher(privateKey, encapsulated, encapsulated, "unwrapKey");
     const derives = { name: "HMAC", hash: "SHA-256", length: 256 };
-    const secret = await crypto.subtle.unwrapKey("raw", sealed.subarray(33), key, algorithm, derives, false, ["sign"]).catch(() => null);
+    const secret = await crypto.subtle.unwrapKey("raw", sealed.subarray(33), key, algorithm, derives, isExtractable, ["sign"]).catch(() => null);
     if (!secret) throw this.refusal("does not open");
     const keys = await this.encryption.identityKeys(secret);
     const { signing, agreement } = this.identity;
