@@ -71,6 +71,12 @@
                 let file = setup.folder + "/key.pem"
                 try Certificates.itself.key.write(toFile: file, atomically: true, encoding: .utf8)
                 #expect(try await setup.health(trusting: Certificates.authority) == nil)
+                // Each state of the files is read once; no connection fails by it.
+                let cut = "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n"
+                for broken in ["nothing", "", cut, "nothing again"] {
+                    try broken.write(toFile: file, atomically: true, encoding: .utf8)
+                    #expect(try await setup.health(trusting: Certificates.authority) == nil, "\(broken)")
+                }
                 try "nothing".write(toFile: setup.folder + "/chain.pem", atomically: true, encoding: .utf8)
                 #expect(try await setup.health(trusting: Certificates.authority) == nil)
                 let log = try String(contentsOfFile: setup.folder + "/log", encoding: .utf8)

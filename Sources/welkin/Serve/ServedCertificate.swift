@@ -71,9 +71,10 @@
         private static func read(_ certificateFile: String, _ keyFile: String) throws -> Pair {
             do {
                 let chain = try NIOSSLCertificate.fromPEMFile(certificateFile)
-                let key = try NIOSSLPrivateKey(file: keyFile, format: .pem)
-                let sources = chain.map { NIOSSLCertificateSource.certificate($0) }
+                // Read once: a file that is being written may be another one a moment later.
                 let text = try String(contentsOfFile: keyFile, encoding: .utf8)
+                let key = try NIOSSLPrivateKey(bytes: Array(text.utf8), format: .pem)
+                let sources = chain.map { NIOSSLCertificateSource.certificate($0) }
                 if let certified = try chain.first?.extractPublicKey().toSPKIBytes(),
                     let held = CertificateKey.publicKey(ofPrivateKey: text), certified != held
                 {

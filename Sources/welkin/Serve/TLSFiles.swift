@@ -28,11 +28,15 @@ struct TLSFiles {
             var configuration = TLSConfiguration.makeServerConfiguration(
                 certificateChain: first.chain, privateKey: first.key)
             configuration.sslContextCallback = { [certificate] _, promise in
-                let current = certificate.current()
-                var change = NIOSSLContextConfigurationOverride()
-                change.certificateChain = current.chain
-                change.privateKey = current.key
-                promise.succeed(change)
+                // Not on the thread of the connection: a file that cannot be parsed leaves errors to BoringSSL's queue of the thread, which
+                // a handshake that goes on there takes for its own.
+                Task {
+                    let current = certificate.current()
+                    var change = NIOSSLContextConfigurationOverride()
+                    change.certificateChain = current.chain
+                    change.privateKey = current.key
+                    promise.succeed(change)
+                }
             }
             return try .tls(server, tlsConfiguration: configuration)
         #else
