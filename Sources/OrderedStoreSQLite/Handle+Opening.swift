@@ -17,7 +17,8 @@ extension Handle {
         let isNew = try !isOurs()
         if isNew {
             if !createsFile { throw .notAStore(path: path) }
-            try execute("PRAGMA page_size = \(Format.pageBytes)")
+            // Pages that hold nothing can be given back while the store is used.
+            try execute("PRAGMA page_size = \(Format.pageBytes); PRAGMA auto_vacuum = INCREMENTAL")
         }
         try requireWriteAheadLog()
         if isNew { try create() }

@@ -23,6 +23,37 @@ struct SQLiteStoreTests {
         }
     }
 
+    @Test func `a store of an earlier build is written anew once, to be compacted while it is used`() async throws {
+        let folder = NSTemporaryDirectory() + "/compaction-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let path = folder + "/store"
+        var store = try SQLiteStore(path: path)
+        let epoch = store.epoch
+        for key in 0..<200 as Range<UInt8> {
+            try await store.write([home]) { $0.set([key], [UInt8](repeating: key, count: 9000)) }
+        }
+        try await store.write([home]) { $0.clear(KeyRange(lower: [10], upper: [200])) }
+        await store.close()
+        // As stores were made before.
+        try Database(path).execute("PRAGMA journal_mode = DELETE; PRAGMA auto_vacuum = NONE; VACUUM")
+        store = try SQLiteStore(path: path)
+        for key in 10..<200 as Range<UInt8> {
+            try await store.write([home]) { $0.set([key], [UInt8](repeating: key, count: 9000)) }
+        }
+        try await store.write([home]) { $0.clear(KeyRange(lower: [10], upper: [200])) }
+        await store.close()
+        #expect(try !SQLiteStore.canCompactLive(path: path))
+        let outcome = try SQLiteStore.rewrite(path: path)
+        #expect(outcome.isRewritten && outcome.bytesAfter * 3 < outcome.bytesBefore)
+        #expect(try SQLiteStore.canCompactLive(path: path))
+        store = try SQLiteStore(path: path)
+        #expect(store.epoch == epoch)
+        let rows = try await store.read(home) { try await $0.scan(KeyRange(lower: [0], upper: [0xFF]), limit: .max) }
+        #expect(rows.map(\.key) == (0..<10).map { [$0] })
+        await store.close()
+    }
+
     @Test func `a caller continues elsewhere after its write: the writer's thread is for turns only`() async throws {
         try await withStore { store, _ in
             let writing = try await store.write([home]) { _ in Self.thread }

@@ -8,8 +8,8 @@ struct CompactCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact", abstract: "Give the space of deleted data back to the disk.",
         discussion: """
-            The first time the cloud has to be stopped: the store is written anew, which takes as much space again as it has. From then on the \
-            command works while the cloud runs, a few pages at a time.
+            Works while the cloud runs, a few pages at a time. A store of an earlier build has to be written anew once: stop the cloud for it; it \
+            takes as much space again as the store has.
             """)
 
     @OptionGroup var folder: DataOptions
@@ -25,7 +25,7 @@ struct CompactCommand: AsyncParsableCommand {
             // The lock that a running cloud holds.
             guard let claim = FileClaim(path + "/serve.lock") else {
                 throw CommandFailure(
-                    "the store was never compacted and has to be written anew, which a running cloud does not allow; stop the cloud, "
+                    "the store is of an earlier build and has to be written anew once, which a running cloud does not allow; stop the cloud, "
                         + "run this command, and start the cloud again")
             }
             defer { withExtendedLifetime(claim) {} }
