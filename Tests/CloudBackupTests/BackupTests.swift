@@ -92,6 +92,21 @@ import Testing
         #expect(kept == (passphrase == nil))
     }
 
+    @Test(arguments: PlaceKind.allCases, [nil, "correct horse"])
+    func `the moments of another cloud are refused, those of a restored one are not`(
+        kind: PlaceKind, passphrase: String?
+    ) async throws {
+        let cloud = try Cloud(kind)
+        let backup = try cloud.open(passphrase)
+        let first = try cloud.take(backup)
+        cloud.image.facts = StoreFacts(storeID: 9, epoch: 2)
+        await expect(.otherCloud) { try cloud.take(backup) }
+        #expect(try backup.momentNames() == [first.name])
+        cloud.image.facts = StoreFacts(storeID: 1, epoch: 3)
+        let second = try cloud.take(backup)
+        #expect(try backup.momentNames() == [first.name, second.name])
+    }
+
     @Test(arguments: PlaceKind.allCases)
     func `a second moment with few changes adds little, and each moment keeps its own state`(kind: PlaceKind)
         async throws

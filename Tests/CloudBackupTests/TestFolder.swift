@@ -36,9 +36,9 @@ final class TestFolder: Sendable {
 /// A store's file in memory.
 struct MemoryImage: StoreImage {
     var content: [UInt8]
+    var facts = StoreFacts(storeID: 1, epoch: 2)
 
     var byteCount: Int64 { Int64(content.count) }
-    var facts: StoreFacts { StoreFacts(storeID: 1, epoch: 2) }
 
     func bytes(at offset: Int64, count: Int) throws -> [UInt8] { Array(content[Int(offset)..<Int(offset) + count]) }
 }

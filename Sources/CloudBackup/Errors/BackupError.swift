@@ -34,6 +34,8 @@ package struct BackupError: Error, Hashable, Sendable, CustomStringConvertible {
         case notEmpty
         /// The backup and the data folder lie one in the other.
         case insideData
+        /// The newest moment is of another cloud.
+        case otherCloud
         /// The system refused something else.
         case unavailable
     }

@@ -36,12 +36,13 @@ package struct TakeMoment {
         _ image: some StoreImage, _ source: BackupSource, at start: Int64, program: String,
         position: () throws -> ChangePosition? = { nil }
     ) throws -> BackupManifest {
-        if try backup.isUnfinished() { _ = try PruneMoments(backup).removeUnusedChunks() }
         let names = try backup.momentNames()
+        let earlier = names.last.flatMap { try? backup.manifest($0) }
+        try check(image.facts, continue: earlier)
+        if try backup.isUnfinished() { _ = try PruneMoments(backup).removeUnusedChunks() }
         var time = start
         while names.contains(BackupManifest.name(of: time)) { time += 1 }
         try backup.beginChange()
-        let earlier = names.last.flatMap { try? backup.manifest($0) }
         try backup.learnChunks(of: earlier)
         var writer = ContentWriter(backup)
         let store = try writer.add(length: image.byteCount, chunkBytes: ContentWriter.storeChunkBytes) {
@@ -64,6 +65,16 @@ package struct TakeMoment {
         try backup.endChange()
         backup.forgetContentKey()
         return manifest
+    }
+
+    /// Refuses the moments of a new cloud beside those of the one whose place this is: they would be restored in its place, and take the place of
+    /// its kept moments one after the other.
+    private func check(_ facts: StoreFacts, continue earlier: BackupManifest?) throws(BackupError) {
+        guard let earlier, earlier.facts.storeID != facts.storeID else { return }
+        throw BackupError(
+            .otherCloud, reason: "the place has the backup of another cloud",
+            remedy: "if this one is to go on from there, restore it with welkin restore; otherwise name another place",
+            details: ["moment": earlier.name, "place": backup.place.address])
     }
 
     private func checkCancellation() throws {
