@@ -92,6 +92,28 @@ import Testing
         }
     }
 
+    @Test(arguments: [
+        ("log-days = 3\nbackup-every = \"1 hour\"", "`backup-every` is set in the file, line 2"),
+        ("tls-certificate = \"/nowhere/chain.pem\"\ntls-key = \"/nowhere/key.pem\"", "/nowhere/chain.pem"),
+        ("tls-certificate = \"FOLDER/welkin.toml\"\ntls-key = \"FOLDER/welkin.toml\"", "are not a certificate chain"),
+        (
+            "backup = \"s3://bucket/prefix\"\nbackup-bucket-file = \"/nowhere/bucket\"",
+            "`backup-bucket-file` (file, line 2) names a file that does not exist: /nowhere/bucket"
+        ),
+    ])
+    func `the check names the line of a wrong value, and looks at the files that settings name`(
+        text: String, words: String
+    ) async throws {
+        try await withFolder { folder in
+            let file = folder + "/welkin.toml"
+            try text.replacing("FOLDER", with: folder).write(toFile: file, atomically: true, encoding: .utf8)
+            let check = try await welkin("config", "check", "--config", file, in: folder)
+            #expect(check.status != 0)
+            #expect(check.remarks.contains(words), "\(check.remarks)")
+            #expect(!check.remarks.contains("Usage"), "\(check.remarks)")
+        }
+    }
+
     @Test func `the version names the format of stores`() async throws {
         try await withFolder { folder in
             let version = try await welkin("--version", in: folder)

@@ -29,13 +29,32 @@ struct ConfigCommand: AsyncParsableCommand {
             let (settings, file) = try ServeSettings.effective(
                 commandLine, environment: ProcessInfo.processInfo.environment)
             // Parses them as `serve` does, so that values out of range are reported here.
-            _ = try ServeCommand.parse(settings.arguments(withoutOptions: ServeSettings.hiddenNames))
+            do {
+                _ = try ServeCommand.parse(settings.arguments(withoutOptions: ServeSettings.hiddenNames))
+            } catch {
+                throw CommandFailure(Self.explained(ServeCommand.message(for: error), settings, file))
+            }
+            try SettingsFiles(settings: settings).check()
             Output.result(file.map { "# \($0)" } ?? "# no file of settings")
             let rows = settings.settings.compactMap { setting -> [String]? in
                 if setting.source == .defaultValue, setting.values.isEmpty { return nil }
                 return [SettingText.line(of: setting), "# " + SettingText.place(of: setting)]
             }
             Output.table(rows)
+        }
+
+        /// Adds the places of the settings that a message names.
+        private static func explained(_ message: String, _ settings: EffectiveSettings, _ file: String?) -> String {
+            let words = message.split { !($0.isLetter || $0.isNumber || $0 == "-") }
+            let places = settings.settings.compactMap { setting -> String? in
+                guard words.contains(Substring("--" + setting.option.name)) else { return nil }
+                switch setting.source {
+                case .file(let line): return "`\(setting.option.name)` is set in the file, line \(line) (\(file ?? ""))"
+                case .environment(let variable): return "`\(setting.option.name)` is set in \(variable)"
+                case .commandLine, .defaultValue: return nil
+                }
+            }
+            return places.isEmpty ? message : message + "\n" + places.joined(separator: "\n")
         }
     }
 
