@@ -182,11 +182,25 @@ extension SignIn {
     package func answerKeyRequest(
         of id: String?, container: String, random: Randomness = .system, pause: () async throws -> Void
     ) async throws -> AnsweredKeyRequest {
-        let (credentials, _) = try signedIn()
-        guard let keychain = try configuration.deviceProfile.keychain() else { throw SignInError.keysMissing }
         let waiting = try await keyRequests(container: container).filter { $0.deviceID.hasPrefix(id ?? "") }
         guard let request = waiting.first else { throw KeyRequestError.notFound }
         guard waiting.count == 1 else { throw KeyRequestError.ambiguous }
+        return try await answer(request, container: container, random: random, pause: pause)
+    }
+
+    /// Answers a request that was listed, and waits until the new device has revealed its key and shows the code.
+    ///
+    /// - Parameters:
+    ///   - request: As the person saw it.
+    ///   - container: The container by which the cloud is reached.
+    ///   - random: Gives the nonce.
+    ///   - pause: Waits for a moment between two looks at the cloud.
+    /// - Throws: `KeyRequestError`, `SignInError`, `EncryptionError.contradicted` for a key to which the device did not commit itself.
+    package func answer(
+        _ request: ListedKeyRequest, container: String, random: Randomness = .system, pause: () async throws -> Void
+    ) async throws -> AnsweredKeyRequest {
+        let (credentials, _) = try signedIn()
+        guard let keychain = try configuration.deviceProfile.keychain() else { throw SignInError.keysMissing }
         // Drawn when the commitment is here, and not before.
         let nonce = random.bytes(32)
         var body = credentials.proof

@@ -62,7 +62,8 @@ struct CloudClient {
                     "\(cloud) cannot be reached (\(failure.reason)). Is it running? Start one with: welkin serve")
             case .notTrusted:
                 ToolFailure(
-                    "\(cloud) could not prove its identity (\(failure.reason)). Check its certificate and the address.")
+                    "\(cloud) could not prove its identity (\(failure.reason)). Check its certificate and the address; the certificate of "
+                        + "a private authority belongs into the file that CLOUDKIT_CA_FILE names.")
             case .requestUnusable:
                 ToolFailure("\(cloud) cannot be used (\(failure.reason)). Check the address.")
             case .connectionLost, .answerLost, .timedOut, .answerTooLarge:

@@ -206,7 +206,8 @@ struct VerifyBackupCommand: AsyncParsableCommand {
             for finding in findings { Output.result("\(name): \(finding.part): \(finding.problem)") }
             count += findings.count
         }
-        Output.remark("\(names.count) moments: " + (count == 0 ? "no problems" : "\(count) problems"))
+        let moments = names.count == 1 ? "1 moment" : "\(names.count) moments"
+        Output.remark("\(moments): " + (count == 0 ? "no problems" : "\(count) problems"))
         if count > 0 { throw ExitCode(1) }
     }
 }

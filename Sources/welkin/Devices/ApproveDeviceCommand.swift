@@ -29,8 +29,7 @@ struct ApproveDeviceCommand: AsyncParsableCommand {
             return Output.result(
                 "Refused. If the device is not yours: welkin devices revoke \(first.deviceID.prefix(12))")
         }
-        let answered = try await signIn.answerKeyRequest(
-            of: first.deviceID, container: container, pause: KeyRequestDialogue.pause)
+        let answered = try await signIn.answer(first, container: container, pause: KeyRequestDialogue.pause)
         let isOpened = try await signIn.approve(
             answered, container: container, pause: KeyRequestDialogue.pause,
             ask: { KeyRequestDialogue.digits("The code that \(KeyRequestDialogue.name(of: first)) shows: ") },

@@ -26,7 +26,8 @@ struct NoAnswerError: Error, CustomStringConvertible {
         case .unreachable:
             "The cloud at \(endpoint) cannot be reached (\(failure.reason)). Is it running? Start one with: welkin serve"
         case .notTrusted:
-            "The cloud at \(endpoint) could not prove its identity (\(failure.reason)). Check its certificate and the address"
+            "The cloud at \(endpoint) could not prove its identity (\(failure.reason)). Check its certificate and the address; the certificate "
+                + "of a private authority belongs into the file that CLOUDKIT_CA_FILE names"
         case .requestUnusable:
             "The cloud at \(endpoint) cannot be used (\(failure.reason)). Check the address"
         case .connectionLost, .answerLost, .timedOut, .answerTooLarge:
