@@ -73,9 +73,6 @@ package struct Account: StoredRow, Hashable {
         set { webKeys = newValue ? nil : false }
     }
 
-    /// Returns whether a device or browser may have the account's keys.
-    func allowsKeys(in session: DeviceSession) -> Bool { allowsWebKeys || !session.isBrowser }
-
     /// Whether the person has opened a link that was mailed to the address, or the operator knows it to be theirs.
     package internal(set) var isEmailProved: Bool {
         get { proved ?? false }

@@ -35,7 +35,7 @@ package struct KeyRequests: Sendable {
         let now = store.serverEnvironment.now()
         return try await store.write { transaction in
             let (session, account) = try await transaction.owner(of: sender, now: now)
-            guard account.allowsKeys(in: session) else { throw RequestFailure.browsersWithoutKeys }
+            guard session.mayHaveKeys(of: account) else { throw RequestFailure.browsersWithoutKeys }
             guard !session.isOutdated(for: account) else { throw RequestFailure.keychainOutdated }
             _ = try await transaction.keychain(of: account, generation: account.keychainGeneration)
             try await transaction.clearKeyRequests(ofAccount: account.id, before: now)
@@ -195,7 +195,7 @@ package struct KeyRequests: Sendable {
     ) async throws -> DeviceSession {
         let key = DeviceSession.key(request.session, of: account.id)
         guard let session = try await DeviceSession.table.row(key, in: view) else { throw missing }
-        guard account.allowsKeys(in: session) else { throw RequestFailure.browsersWithoutKeys }
+        guard session.mayHaveKeys(of: account) else { throw RequestFailure.browsersWithoutKeys }
         return session
     }
 

@@ -148,7 +148,7 @@ package struct Keychains: Sendable {
     ///   a passkey that opens none.
     package func open(by sender: AccountSender, proof: AccountProof, address: String) async throws -> Opening {
         try await change(by: sender, proof: proof, address: address) { transaction, session, account in
-            guard account.allowsKeys(in: session) else { throw RequestFailure.browsersWithoutKeys }
+            guard session.mayHaveKeys(of: account) else { throw RequestFailure.browsersWithoutKeys }
             let keychain = try await transaction.keychain(of: account, generation: account.keychainGeneration)
             let wrap: [UInt8]
             switch proof {

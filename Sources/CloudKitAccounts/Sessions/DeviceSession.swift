@@ -62,6 +62,9 @@ package struct DeviceSession: StoredRow, Hashable {
         keychainGeneration.map { $0 != account.keychainGeneration } ?? false
     }
 
+    /// Returns whether the device or browser may have the account's keys.
+    func mayHaveKeys(of account: Account) -> Bool { account.allowsWebKeys || !isBrowser }
+
     /// account, session → `DeviceSession`
     package static let table = RowTable<OwnedRowKey, DeviceSession>("session")
     /// session → account
