@@ -18,9 +18,9 @@ package struct ClockCheck: Sendable {
     private static let pause = Duration.milliseconds(200)
 
     /// Creates a check.
-    package init(_ cloud: Cloud) {
-        store = cloud.store
-        serverEnvironment = cloud.serverEnvironment
+    package init(store: Storage, serverEnvironment: ServerEnvironment) {
+        self.store = store
+        self.serverEnvironment = serverEnvironment
     }
 
     /// Returns the milliseconds by which the clock of a living node is ahead of this process's, of the node that differs most; negative:

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitRecordLayer
 
 /// A row that a node writes to see whether a database still has room. The names of the properties are stored: they never change.
@@ -20,18 +21,22 @@ package struct WriteProbe: Sendable {
         case unknown
     }
 
-    private let cloud: Cloud
+    private let store: Storage
+    private let serverEnvironment: ServerEnvironment
     /// More than the page of a database, so that it needs room of its own.
     private static let byteCount = 16_384
 
     /// Creates a probe.
-    package init(_ cloud: Cloud) { self.cloud = cloud }
+    package init(store: Storage, serverEnvironment: ServerEnvironment) {
+        self.store = store
+        self.serverEnvironment = serverEnvironment
+    }
 
     /// Writes once.
     package func run() async -> Outcome {
-        let row = ProbeRow(text: cloud.serverEnvironment.randomHex(bytes: Self.byteCount / 2))
+        let row = ProbeRow(text: serverEnvironment.randomHex(bytes: Self.byteCount / 2))
         do {
-            try await cloud.store.write(.nodes) { transaction in
+            try await store.write(.nodes) { transaction in
                 try ProbeRow.table.set(ProbeRow.key, to: row, in: &transaction)
             }
             return .written

@@ -98,7 +98,8 @@ struct ServeCommand: AsyncParsableCommand {
     /// Refuses to become a node whose clock is far from those of the others.
     private static func compareClocks(_ cloud: Cloud) async throws {
         guard cloud.nodes.isShared else { return }
-        let difference = try await ClockCheck(cloud).difference()
+        let difference = try await ClockCheck(store: cloud.store, serverEnvironment: cloud.serverEnvironment)
+            .difference()
         guard difference.magnitude > ClockCheck.refused.magnitude else { return }
         let seconds = difference.magnitude / 1000
         throw CommandFailure(

@@ -75,7 +75,7 @@ struct StorageSampler: Service {
         }
         let before = monitor.status
         if cloud.nodes.isShared, status.isWritable {
-            switch await WriteProbe(cloud).run() {
+            switch await WriteProbe(store: cloud.store, serverEnvironment: cloud.serverEnvironment).run() {
             case .written: break
             case .refused: status.unwritable = .database
             // Whether the database can be reached is asked by others.
