@@ -125,8 +125,10 @@ import Testing
             #expect(inside.remarks.contains("lie one in the other"), "\(inside.remarks)")
             let other = try await setup.runAsOperator("backup", cloud.folder)
             #expect(other.status != 0 && other.remarks.contains("is not a backup of Welkin"), "\(other.remarks)")
+            #expect(other.remarks.contains("or an empty place"), "\(other.remarks)")
             let none = try await run(setup, "backup", "list", cloud.folder + "/none")
             #expect(none.status != 0 && none.remarks.contains("is not a backup of Welkin"))
+            #expect(none.remarks.contains("name the place of a backup"), "\(none.remarks)")
             let backup = cloud.folder + "/backup"
             let taken = try await setup.runAsOperator("backup", backup)
             #expect(taken.status == 0, "\(taken.remarks)")

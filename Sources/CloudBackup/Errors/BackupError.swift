@@ -87,10 +87,8 @@ extension BackupError {
         }
     }
 
-    static func notABackup(_ path: String) -> Self {
-        Self(
-            .notABackup, reason: "the place is not a backup of Welkin", remedy: "name a backup, or an empty place",
-            details: ["path": path])
+    static func notABackup(_ path: String, remedy: String = "name the place of a backup") -> Self {
+        Self(.notABackup, reason: "the place is not a backup of Welkin", remedy: remedy, details: ["path": path])
     }
 
     static func newerFormat(_ format: Int, path: String) -> Self {

@@ -66,7 +66,9 @@ package final class Backup {
         if try place.length(of: headerName) == nil {
             // A first attempt may have left its lock.
             let isFree = try place.prepare().allSatisfy { $0 == FolderPlace.lockName || $0.hasPrefix(headerName) }
-            guard isFree else { throw BackupError.notABackup(place.address) }
+            guard isFree else {
+                throw BackupError.notABackup(place.address, remedy: "name a backup, or an empty place")
+            }
         }
         try place.lock()
         do {
