@@ -66,7 +66,7 @@ package struct CheckStore: Sendable {
     ) async throws -> CheckSummary {
         var summary = CheckSummary()
         for name in partitions {
-            let found = try await check(StoragePartition(name))
+            let found = try await checkReadable(StoragePartition(name))
             summary.partitions += 1
             summary.rows += found.rows
             summary.files += found.files
@@ -74,6 +74,17 @@ package struct CheckStore: Sendable {
             progress(summary)
         }
         return summary
+    }
+
+    /// Checks a partition; one that cannot even be opened is a finding like others, and the check goes on behind it.
+    private func checkReadable(_ partition: StoragePartition) async throws -> CheckSummary {
+        do {
+            return try await check(partition)
+        } catch let error as StorageError where error.code == .corrupt || error.code == .damagedValue {
+            var summary = CheckSummary()
+            note(partition, "its beginning", "the store cannot read it", Self.restore, &summary)
+            return summary
+        }
     }
 
     private func check(_ partition: StoragePartition) async throws -> CheckSummary {

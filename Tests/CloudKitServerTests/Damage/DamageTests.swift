@@ -74,8 +74,8 @@ import Testing
             let pageBytes = 4096
             let whole = try Data(contentsOf: URL(filePath: path))
             var failures = 0
-            // The first pages hold the schema.
-            for page in stride(from: 6, to: whole.count / pageBytes, by: 3) {
+            // The first pages hold the schema and the places of pages.
+            for page in stride(from: 7, to: whole.count / pageBytes, by: 3) {
                 var file = whole
                 file.replaceSubrange(page * pageBytes..<(page + 1) * pageBytes, with: Data(count: pageBytes))
                 try file.write(to: URL(filePath: path))
