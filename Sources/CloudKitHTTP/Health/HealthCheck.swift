@@ -55,7 +55,7 @@ struct HealthCheck {
                 #"{"check":"writing","status":"failed","reason":"\#(place.rawValue) cannot be written to"}"#)
         }
         let clock = cloud.nodes.clockDifference
-        if clock.magnitude > ClockCheck.warned.magnitude {
+        if ClockCheck.Verdict(difference: clock) >= .far {
             failures.append(
                 #"{"check":"clock","status":"failed","reason":"clocks of nodes differ","differenceSeconds":\#(clock / 1000)}"#
             )

@@ -148,6 +148,7 @@ enum Pages {
             "environment": place?.environment.rawValue, "token": place?.token,
             "library": scripts.library.path, "libraryIntegrity": scripts.library.integrity,
             "encryption": scripts.encryption.path, "encryptionIntegrity": scripts.encryption.integrity,
+            "elements": scripts.elements.path, "elementsIntegrity": scripts.elements.integrity,
             "viewer": scripts.viewer.path, "viewerIntegrity": scripts.viewer.integrity,
             "linkIntegrity": scripts.link.integrity, "container": container.name,
             "title": title.flatMap { $0.contains { !$0.isWhitespace } ? $0 : nil },

@@ -9,10 +9,25 @@ package struct ClockCheck: Sendable {
     private let store: Storage
     private let serverEnvironment: ServerEnvironment
 
-    /// A difference that the operator is told of.
-    package static let warned: Int64 = 60_000
-    /// A difference with which a node does not start: half of the time for which a database remembers transactions.
-    package static let refused: Int64 = 300_000
+    /// How far apart two clocks are.
+    package enum Verdict: Comparable, Sendable {
+        case near
+        /// A minute: the operator is told.
+        case far
+        /// Five minutes, half of the time for which a database remembers transactions: a node does not start.
+        case tooFar
+
+        /// Judges a difference in milliseconds.
+        package init(difference: Int64) {
+            self =
+                switch difference.magnitude {
+                case ...60_000: .near
+                case ...300_000: .far
+                default: .tooFar
+                }
+        }
+    }
+
     /// Signs of life come each second; nodes without any for this long are not asked.
     private static let looks = 15
     private static let pause = Duration.milliseconds(200)

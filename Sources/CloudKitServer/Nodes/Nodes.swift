@@ -8,8 +8,7 @@ import Synchronization
 ///
 /// Each node raises a number in its row every second and holds leases as long as it does: one commit a second, whatever the number of
 /// leases. A node whose number stands still for 5 seconds of another's clock counts as dead, and its leases are taken over. A node itself
-/// lets go of them earlier, by its own clock. Where one process serves the store there are
-/// no rows, and all work is its own.
+/// lets go of them earlier, by its own clock. Where one process serves the store there are no rows, and all work is its own.
 package final class Nodes: Sendable {
     private struct State {
         /// nil: not among the nodes.

@@ -31,7 +31,7 @@ struct NodeService: Service {
         var isTold = false
         while (try? await Task.sleep(for: Self.clockPause)) != nil {
             let difference = nodes.clockDifference
-            let isFar = difference.magnitude > ClockCheck.warned.magnitude
+            let isFar = ClockCheck.Verdict(difference: difference) >= .far
             if isFar, !isTold {
                 logger.error(
                     "the clock of another node differs from this one's: set both by NTP",

@@ -95,19 +95,6 @@ struct ServeCommand: AsyncParsableCommand {
             valueName: "days"))
     var accountDeletionDays: Int = 30
 
-    /// Refuses to become a node whose clock is far from those of the others.
-    private static func compareClocks(_ cloud: Cloud) async throws {
-        guard cloud.nodes.isShared else { return }
-        let difference = try await ClockCheck(store: cloud.store, serverEnvironment: cloud.serverEnvironment)
-            .difference()
-        guard difference.magnitude > ClockCheck.refused.magnitude else { return }
-        let seconds = difference.magnitude / 1000
-        throw CommandFailure(
-            "the clock of this machine is \(seconds) seconds \(difference < 0 ? "ahead of" : "behind") the clock of another "
-                + "node of the cloud. Set both by NTP (timedatectl set-ntp true), then start again; nothing was changed."
-        )
-    }
-
     private static let shutdownMax = Duration.seconds(10)
 
     /// Whether addresses of accounts are proved by mailed links. Links need an address that no request can choose, and their page.
@@ -251,6 +238,19 @@ struct ServeCommand: AsyncParsableCommand {
                 throw PortTakenError(host: host, port: port)
             }
         }
+    }
+
+    /// Refuses to become a node whose clock is far from those of the others.
+    private static func compareClocks(_ cloud: Cloud) async throws {
+        guard cloud.nodes.isShared else { return }
+        let difference = try await ClockCheck(store: cloud.store, serverEnvironment: cloud.serverEnvironment)
+            .difference()
+        guard ClockCheck.Verdict(difference: difference) >= .tooFar else { return }
+        let seconds = difference.magnitude / 1000
+        throw CommandFailure(
+            "the clock of this machine is \(seconds) seconds \(difference < 0 ? "ahead of" : "behind") the clock of another "
+                + "node of the cloud. Set both by NTP (timedatectl set-ntp true), then start again; nothing was changed."
+        )
     }
 
     @Sendable private static func logLevel(_ word: String) throws -> Logger.Level {

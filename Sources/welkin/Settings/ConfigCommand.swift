@@ -46,15 +46,16 @@ struct ConfigCommand: AsyncParsableCommand {
         /// Adds the places of the settings that a message names.
         private static func explained(_ message: String, _ settings: EffectiveSettings, _ file: String?) -> String {
             let words = message.split { !($0.isLetter || $0.isNumber || $0 == "-") }
-            let places = settings.settings.compactMap { setting -> String? in
-                guard words.contains(Substring("--" + setting.option.name)) else { return nil }
+            var lines = [message]
+            for setting in settings.settings where words.contains(Substring("--" + setting.option.name)) {
                 switch setting.source {
-                case .file(let line): return "`\(setting.option.name)` is set in the file, line \(line) (\(file ?? ""))"
-                case .environment(let variable): return "`\(setting.option.name)` is set in \(variable)"
-                case .commandLine, .defaultValue: return nil
+                case .file, .environment:
+                    lines.append("`\(setting.option.name)` is set in \(SettingText.place(of: setting))")
+                case .commandLine, .defaultValue: break
                 }
             }
-            return places.isEmpty ? message : message + "\n" + places.joined(separator: "\n")
+            if lines.count > 1, let file { lines.append("The file is \(file)") }
+            return lines.joined(separator: "\n")
         }
     }
 
@@ -122,7 +123,7 @@ enum SettingText {
         switch setting.source {
         case .commandLine: "command line"
         case .environment(let variable): variable
-        case .file(let line): "file, line \(line)"
+        case .file(let line): "line \(line) of the file"
         case .defaultValue: "default"
         }
     }

@@ -207,7 +207,7 @@ export async function checkSharePage(check) {
   assert.match(policy, /default-src 'none'; script-src 'self'/);
   assert.ok(!policy.includes("unsafe"));
   const integrities = [...(await (await fetch(invitation.split("#")[0])).text()).matchAll(/<script type="module" src="([^"]+)" integrity="([^"]+)"/g)];
-  assert.equal(integrities.length, 3);
+  assert.equal(integrities.length, 4);
   await page.close();
   checkSilence(check, [link, invitation.includes("#k=") ? invitation : link, once]);
 }

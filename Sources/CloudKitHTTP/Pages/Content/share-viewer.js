@@ -5,27 +5,9 @@
 const place = document.getElementById("viewer");
 const messageLine = document.getElementById("message");
 const say = (text) => (messageLine.textContent = text);
-
-/** An element with its content. */
-function element(name, properties = {}, ...content) {
-  const made = Object.assign(document.createElement(name), properties);
-  made.append(...content);
-  return made;
-}
-
-function button(text, act, properties = {}) {
-  const made = element("button", { type: "button", textContent: text, ...properties });
-  made.addEventListener("click", async () => {
-    made.disabled = true;
-    try {
-      await act();
-    } catch (error) {
-      fail(error);
-    }
-    made.disabled = false;
-  });
-  return made;
-}
+const elements = await import(place.dataset.elements);
+const { element } = elements;
+const { button } = elements.acting(fail);
 
 let container = null;
 let retry = null;
