@@ -10,9 +10,11 @@ struct BenchOptions {
     var rounds: Int?
     /// The records of the measurement m, instead of a million.
     var records: Int?
+    /// The kinds of requests of the measurement c+; all of them if empty.
+    var costs: Set<String> = []
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,u,p,r,r+,n,n4,w,t,f,m,h,h+,g,g+,l,c+,qa,qe,qo,qc,qp,qn,qh] [--rounds N] [--records N] [--welkin PATH] [--against PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,u,p,r,r+,n,n4,w,t,f,m,h,h+,g,g+,l,c+,qa,qe,qo,qc,qp,qn,qh] [--rounds N] [--records N] [--costs save,batchRecord,lookup,changedRecord,emptyPage] [--welkin PATH] [--against PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (informative, without bound)
@@ -65,6 +67,7 @@ struct BenchOptions {
             case "--json": json = try value(of: option)
             case "--rounds": rounds = Int(try value(of: option))
             case "--records": records = Int(try value(of: option))
+            case "--costs": costs = Set(try value(of: option).split(separator: ",").map(String.init))
             case "--only": only = Set(try value(of: option).split(separator: ",").map(String.init))
             default: throw BenchError("unknown option \(option)\n\n\(Self.usage)")
             }

@@ -10,7 +10,7 @@ extension Bench {
             // The first round warms up.
             for side in sides { try side.run(isMeasured: round > 0) }
         }
-        return RequestCost.allCases.map { cost in
+        return sides[0].costs.map { cost in
             let times = sides[0].times[cost] ?? []
             let remarks = sides.dropFirst().map { other in
                 let others = other.times[cost] ?? []
@@ -29,7 +29,7 @@ extension Bench {
 }
 
 /// The kinds of requests that are measured.
-private enum RequestCost: CaseIterable {
+private enum RequestCost: String, CaseIterable {
     case save, batchRecord, lookup, changedRecord, emptyPage
 
     var title: String {
@@ -57,6 +57,7 @@ private enum RequestCost: CaseIterable {
 /// A server under measurement, with a zone of records.
 private final class CostSide {
     let cloud: CloudProcess
+    let costs: [RequestCost]
     private(set) var times: [RequestCost: [Double]] = [:]
     private let user: SignedInUser
     private let one, eight, sixteen, sixtyFour: RawExchange
@@ -69,6 +70,8 @@ private final class CostSide {
     private static let heldCount = 2_000
 
     init(_ bench: Bench, welkin: String) throws {
+        let wanted = bench.options.costs
+        costs = RequestCost.allCases.filter { wanted.isEmpty || wanted.contains($0.rawValue) }
         cloud = try CloudProcess(binary: welkin, in: bench.folder)
         user = try cloud.signIn(container: Bench.container, profile: "costs")
         isQuick = bench.options.isQuick
@@ -88,7 +91,7 @@ private final class CostSide {
     }
 
     func run(isMeasured: Bool) throws {
-        for cost in RequestCost.allCases {
+        for cost in costs {
             let (requests, units) = requests(of: cost)
             var rest = requests[...]
             let before = cloud.processorSeconds
