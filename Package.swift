@@ -24,6 +24,7 @@ let hummingbirdTLS = Target.Dependency.product(
     name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["TLS"]))
 let nioSSL = Target.Dependency.product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["TLS"]))
 let nioCore = Target.Dependency.product(name: "NIOCore", package: "swift-nio", condition: cloud)
+let nioHTTP1 = Target.Dependency.product(name: "NIOHTTP1", package: "swift-nio", condition: cloud)
 let nioPosix = Target.Dependency.product(name: "NIOPosix", package: "swift-nio", condition: cloud)
 let nioEmbedded = Target.Dependency.product(name: "NIOEmbedded", package: "swift-nio", condition: cloud)
 let httpTypes = Target.Dependency.product(name: "HTTPTypes", package: "swift-http-types", condition: cloud)
@@ -177,7 +178,7 @@ let package = Package(
                 "CPageContent", "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
                 "IdentityDirectory",
                 "TextEncodings", "WebCredentials", hummingbird,
-                hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
+                hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore, nioHTTP1,
             ], exclude: ["Pages/Content"], swiftSettings: callerIsolated),
 
         // The pages of operators.

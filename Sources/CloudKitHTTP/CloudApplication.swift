@@ -91,7 +91,7 @@ package struct CloudApplication: Sendable {
                     configuration: configuration, proofLimiter: proofLimiter, logger: logger, log: log))
         }
         let routing = Routing(
-            table: table, steps: configuration.isStrictWebServices ? [StrictWebServices()] : [])
+            table: table, checks: configuration.isStrictWebServices ? [StrictWebServices()] : [])
         let steps: [any RequestMiddleware] = [
             RequestReporting(
                 metrics: metrics, logger: logger, log: log, now: cloud.serverEnvironment.now,
@@ -139,9 +139,7 @@ package struct CloudApplication: Sendable {
         // The framework's own lines add little to ours.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .warning)
-        let http1 = HTTPServerBuilder.http1(
-            configuration: .init(
-                additionalChannelHandlers: [ConnectionCounter(metrics: metrics)], idleTimeout: .seconds(120)))
+        let http1 = HTTPServerBuilder { [responder] _ in RequestChannel(responder: responder, metrics: metrics) }
         return Application(
             responder: responder,
             server: try makeServer(http1),

@@ -124,6 +124,9 @@ struct RawConnection {
 
     func close() { Foundation.close(descriptor) }
 
+    /// Tells the server that nothing more will be sent.
+    func endInput() { shutdown(descriptor, Int32(SHUT_WR)) }
+
     func write(_ bytes: [UInt8]) throws {
         var rest = bytes[...]
         while !rest.isEmpty {

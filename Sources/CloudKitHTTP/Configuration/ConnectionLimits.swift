@@ -10,17 +10,21 @@ package struct ConnectionLimits: Hashable, Sendable {
     package var firstRequestMax: Duration
     /// The time for which the rest of a body is discarded after its request was answered; then the connection closes.
     package var discardMax: Duration
+    /// The time for which a connection waits for a further request; then it closes.
+    package var idleMax: Duration
 
     /// Creates limits; by default a quarter of the connections for one address.
     package init(
         connectionsMax: Int = 65_536, connectionsPerAddressMax: Int? = nil, filesMax: Int = 16_384,
-        firstRequestMax: Duration = .seconds(30), discardMax: Duration = .seconds(5)
+        firstRequestMax: Duration = .seconds(30), discardMax: Duration = .seconds(5),
+        idleMax: Duration = .seconds(120)
     ) {
         self.connectionsMax = connectionsMax
         self.connectionsPerAddressMax = connectionsPerAddressMax ?? max(1, connectionsMax / 4)
         self.filesMax = filesMax
         self.firstRequestMax = firstRequestMax
         self.discardMax = discardMax
+        self.idleMax = idleMax
     }
 
     /// The descriptors that connections never take: those of the store, of event loops and threads, of TLS, of push services, and of

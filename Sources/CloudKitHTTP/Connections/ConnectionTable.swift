@@ -24,8 +24,8 @@ struct ConnectionTable<ID: Hashable> {
 
     /// A connection that has taken too long.
     enum Overdue: Hashable {
-        /// No request has begun in time, the rest of a body was discarded for long enough, or an answer is read too slowly: close
-        /// the connection.
+        /// No request has begun in time, no further one for long, the rest of a body was discarded for long enough, or an answer is
+        /// read too slowly: close the connection.
         case close(ID)
         /// A body arrives too slowly: end its reading.
         case slowBody(ID)
@@ -219,6 +219,7 @@ struct ConnectionTable<ID: Hashable> {
         for (id, entry) in entries {
             switch entry.phase {
             case .new where now - entry.since >= limits.firstRequestMax: overdue.append(.close(id))
+            case .idle where now - entry.since >= limits.idleMax: overdue.append(.close(id))
             case .discarding where now - entry.since >= limits.discardMax: overdue.append(.close(id))
             case .answering:
                 if let answer = entry.answer, now - answer.since >= rate.interval {

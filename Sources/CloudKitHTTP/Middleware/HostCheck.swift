@@ -2,13 +2,12 @@ import CloudKitModel
 import HTTPTypes
 
 /// Refuses requests that name no host, several, or one that cannot be (RFC 9112 §3.2).
-struct HostCheck: RequestMiddleware {
-    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+struct HostCheck: RequestCheck {
+    func check(_ request: IncomingRequest) throws {
         // Load balancers ask for health without a host.
-        let isMissing = request.authority == nil && request.headers[HeaderName.host] == nil && request.path == "/health"
+        let isMissing = request.authority == nil && !request.hasFurtherHost && request.path == "/health"
         // The server has taken the first one from the headers.
-        guard isMissing || request.host != nil && request.headers[HeaderName.host] == nil else { throw Self.refused }
-        return try await next(request)
+        guard isMissing || request.host != nil && !request.hasFurtherHost else { throw Self.refused }
     }
 
     private static let refused = RequestFailure(
@@ -17,16 +16,15 @@ struct HostCheck: RequestMiddleware {
 
 /// Admits requests to the operator's endpoints under names of this machine and names that the operator gave, and no pages of other
 /// origins: a page whose host name suddenly leads to this machine gets nothing.
-struct OperatorHosts: RequestMiddleware {
+struct OperatorHosts: RequestCheck {
     var names: OperatorNames
 
-    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+    func check(_ request: IncomingRequest) throws {
         guard request.crossOrigin.origin == nil else {
             request.responseHeaders[.accessControlAllowOrigin] = nil
             throw Self.originRefused
         }
         guard names.admits(request) else { throw Self.hostRefused }
-        return try await next(request)
     }
 
     private static let originRefused = RequestFailure(

@@ -8,6 +8,19 @@ protocol RequestMiddleware: Sendable {
     func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse
 }
 
+/// A step that looks at the request alone, or notes something in it, and waits for nothing.
+protocol RequestCheck: RequestMiddleware {
+    /// - Throws: The failure with which the request is refused.
+    func check(_ request: IncomingRequest) throws
+}
+
+extension RequestCheck {
+    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+        try check(request)
+        return try await next(request)
+    }
+}
+
 extension Sequence where Element == any RequestMiddleware {
     /// Returns a handler that runs these steps around another, the first one outermost.
     func around(_ handler: @escaping RequestHandler) -> RequestHandler {

@@ -1,15 +1,17 @@
 import CloudKitServer
+import HTTPTypes
 
 /// Names the epoch of the store in every answer to the framework, so that devices know when the cloud was restored from a backup (B-BKD-13).
-struct StoreEpoch: RequestMiddleware {
+struct StoreEpoch: RequestCheck {
     let cloud: Cloud
 
-    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+    func check(_ request: IncomingRequest) throws {
         if request.surface == .native {
             let epoch = cloud.epoch
-            request.responseHeaders[HeaderName.storeEpoch] =
-                epoch.restoredTo == 0 ? epoch.name : "\(epoch.name);\(epoch.restoredTo)"
+            request.responseHeaders.append(
+                HTTPField(
+                    name: HeaderName.storeEpoch,
+                    value: epoch.restoredTo == 0 ? epoch.name : "\(epoch.name);\(epoch.restoredTo)"))
         }
-        return try await next(request)
     }
 }

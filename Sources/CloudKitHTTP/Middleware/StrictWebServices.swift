@@ -4,15 +4,14 @@ import HTTPTypes
 
 /// Refuses what documented web services do not have: headers and words of the additions. Their endpoints are not in the table
 /// (docs/web-services.md §17).
-struct StrictWebServices: RequestMiddleware {
-    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+struct StrictWebServices: RequestCheck {
+    func check(_ request: IncomingRequest) throws {
         if let header = request.headers.first(where: { $0.name.canonicalName.hasPrefix("x-welkin-") }) {
             throw Self.refusal(of: "the header \(header.name.canonicalName)")
         }
         if request.endpoint?.name == .assetUpload, request.method != .post, request.method != .options {
             throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")
         }
-        return try await next(request)
     }
 
     static func refusal(of what: String) -> RequestFailure {
@@ -23,11 +22,10 @@ struct StrictWebServices: RequestMiddleware {
 }
 
 /// Refuses bodies with keys or words of the additions.
-struct StrictBodies: RequestMiddleware {
-    func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
+struct StrictBodies: RequestCheck {
+    func check(_ request: IncomingRequest) throws {
         if let addition = WebServicesAdditions.first(in: request.body) {
             throw StrictWebServices.refusal(of: "'\(addition)'")
         }
-        return try await next(request)
     }
 }

@@ -6,10 +6,11 @@ struct CrossOrigin {
     var origin: String?
 
     /// - Parameters:
+    ///   - origin: The header `Origin`.
     ///   - ownOrigin: This cloud's own, when it is configured.
     ///   - authority: The host that the request names: its own pages are not of another origin.
-    init(_ headers: HTTPFields, ownOrigin: String?, authority: String?) {
-        guard let origin = headers[.origin], origin != ownOrigin else { return }
+    init(_ origin: String?, ownOrigin: String?, authority: String?) {
+        guard let origin, origin != ownOrigin else { return }
         if let authority, origin == "https://\(authority)" || origin == "http://\(authority)" { return }
         self.origin = origin
     }

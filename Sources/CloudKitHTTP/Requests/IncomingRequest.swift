@@ -57,6 +57,9 @@ package final class IncomingRequest {
     package var isOfOtherOrigin: Bool { crossOrigin.origin != nil }
     /// The first header `Host`, which the server takes from the others.
     let authority: String?
+    /// Whether the request has a header `Host` besides the first one.
+    let hasFurtherHost: Bool
+    private let signature: ServerSignature?
 
     init(
         _ request: Request, id: LogID, on channel: any Channel, connection: TrackedConnection,
@@ -72,18 +75,25 @@ package final class IncomingRequest {
         path = target[..<mark]
         query = RequestQuery(mark < target.endIndex ? target[target.utf8.index(after: mark)...] : "")
         headers = head.headerFields
+        let known = KnownHeaders(headers)
         incomingBody = request.body
         self.channel = channel
         self.connection = connection
         isBehindProxy = configuration.isBehindProxy
-        crossOrigin = CrossOrigin(headers, ownOrigin: configuration.publicURL, authority: head.authority)
-        surface = headers[HeaderName.client]?.hasPrefix("sdk/") == true ? .native : .web
-        announcedBytes = headers[.contentLength].flatMap { Int($0) }
-        isBodyRead = (announcedBytes ?? 0) == 0 && headers[.transferEncoding] == nil
+        crossOrigin = CrossOrigin(known.origin, ownOrigin: configuration.publicURL, authority: head.authority)
+        surface = known.client?.hasPrefix("sdk/") == true ? .native : .web
+        announcedBytes = known.contentLength
+        isBodyRead = (announcedBytes ?? 0) == 0 && !known.hasTransferEncoding
         publicURL = configuration.publicURL
-        scheme = configuration.scheme(forwarded: head.headerFields[HeaderName.forwardedProtocol])
+        scheme = configuration.scheme(forwarded: known.forwardedProtocol)
         authority = head.authority
-        responseHeaders[HeaderName.requestUUID] = uuid
+        hasFurtherHost = known.host != nil
+        signature = known.keyID.flatMap { id in
+            guard let date = known.signedDate, let signature = known.signature else { return nil }
+            return ServerSignature(keyID: id, date: date, signature: signature)
+        }
+        responseHeaders.reserveCapacity(8)
+        responseHeaders.append(HTTPField(name: HeaderName.requestUUID, value: uuid))
         crossOrigin.addResponseHeaders(to: &responseHeaders)
     }
 
@@ -160,13 +170,6 @@ package final class IncomingRequest {
         guard let base = baseURL, let token = query.apiToken, let place = endpoint?.place else { return nil }
         return "\(base)/sign-in?container=\(place.container.name.percentEncoded)"
             + "&environment=\(place.environment.rawValue)&ckAPIToken=\(token.percentEncoded)"
-    }
-
-    private var signature: ServerSignature? {
-        guard let keyID = headers[HeaderName.keyID], let date = headers[HeaderName.signedDate],
-            let signature = headers[HeaderName.signature]
-        else { return nil }
-        return ServerSignature(keyID: keyID, date: date, signature: signature)
     }
 }
 

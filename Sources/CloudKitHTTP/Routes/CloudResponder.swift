@@ -56,11 +56,20 @@ extension Response {
         _ response: EndpointResponse, to request: IncomingRequest, minimumRate: MinimumTransferRate
     ) {
         var headers = request.responseHeaders
-        for field in response.headers { headers[field.name] = field.value }
-        if headers[.contentType] == nil { headers[.contentType] = response.contentType }
+        var hasContentType = false
+        for field in response.headers {
+            // Those that every response has are of other names, mostly.
+            if headers.contains(where: { $0.name == field.name }) {
+                headers[field.name] = field.value
+            } else {
+                headers.append(field)
+            }
+            if field.name == .contentType { hasContentType = true }
+        }
+        if !hasContentType { headers.append(HTTPField(name: .contentType, value: response.contentType)) }
         // Without content there is no length either (RFC 9110 §8.6).
         if response.status != .noContent, response.status != .notModified {
-            headers[.contentLength] = String(response.body.byteCount)
+            headers.append(HTTPField(name: .contentLength, value: String(response.body.byteCount)))
         }
         let isSentInPieces = response.isSentInPieces && request.method != .head
         let body =

@@ -15,7 +15,8 @@ struct EndpointTable: Sendable {
     private var databaseAliases: [Substring: Route] = [:]
     private var deviceEndpoints: [Substring: Route] = [:]
     private var operatorEndpoints: [Substring: Route] = [:]
-    private var prefixes: [Prefix] = []
+    /// By the first component of their paths.
+    private var prefixes: [Substring: [Prefix]] = [:]
     private var pageBytesMax = 0
 
     /// A path of which the beginning is fixed.
@@ -43,7 +44,8 @@ struct EndpointTable: Sendable {
     ) {
         let endpoint = RoutedEndpoint(name: name, methods: methods)
         let route = Route(endpoint: endpoint, handler: handler)
-        prefixes.append(Prefix(text: prefix, route: route, parameter: parameter))
+        let first = prefix.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }
+        prefixes[Substring(first), default: []].append(Prefix(text: prefix, route: route, parameter: parameter))
     }
 
     /// Adds an endpoint below `/database/1/{container}/{environment}/{database}/`.
@@ -88,7 +90,7 @@ struct EndpointTable: Sendable {
         databaseEndpoints = databaseEndpoints.filter { isServed($0.value) }
         databaseAliases = databaseAliases.filter { isServed($0.value) }
         deviceEndpoints = deviceEndpoints.filter { isServed($0.value) }
-        prefixes.removeAll { !isServed($0.route) }
+        prefixes = prefixes.mapValues { $0.filter { isServed($0.route) } }
     }
 
     /// Finds the endpoint that a path names.
@@ -97,7 +99,15 @@ struct EndpointTable: Sendable {
     /// - Throws: `endpointNotFound`, `badContainer`, `badRequest`.
     func route(for path: Substring) throws(RequestFailure) -> Route {
         if path.utf8.count <= pageBytesMax, let page = pages[path] { return page }
-        for prefix in prefixes where path.utf8.starts(with: prefix.text.utf8) {
+        // Bytes, not characters: this runs for every request.
+        var rest = path
+        guard rest.utf8.popFirst() == UInt8(ascii: "/") else { throw .endpointNotFound }
+        let kind = Self.nextPart(of: &rest)
+        switch kind {
+        case "database", "device", "admin": return try apiRoute(kind, rest)
+        default: break
+        }
+        for prefix in prefixes[kind] ?? [] where path.utf8.starts(with: prefix.text.utf8) {
             guard let parameter = prefix.parameter(Substring(path.utf8.dropFirst(prefix.text.utf8.count))) else {
                 continue
             }
@@ -105,32 +115,42 @@ struct EndpointTable: Sendable {
             route.endpoint.parameter = parameter
             return route
         }
-        // Bytes, not characters: this runs for every request.
-        let parts = path.utf8.split(separator: UInt8(ascii: "/"), maxSplits: 6, omittingEmptySubsequences: false)
-            .map { Substring($0) }
-        guard parts.count >= 6, parts[0].isEmpty, parts[2] == "1" else { throw .endpointNotFound }
+        throw .endpointNotFound
+    }
+
+    /// Finds the endpoint behind `/database/`, `/device/` or `/admin/`.
+    private func apiRoute(_ kind: Substring, _ path: Substring) throws(RequestFailure) -> Route {
+        var rest = path
+        guard Self.nextPart(of: &rest) == "1" else { throw .endpointNotFound }
+        let (container, environment) = (Self.nextPart(of: &rest), Self.nextPart(of: &rest))
         let found: Route?
         var scope: DatabaseScope?
-        switch parts[1] {
+        switch kind {
         case "database":
-            if let alias = databaseAliases[path[parts[5].startIndex...]] {
-                found = alias
-                scope = alias.endpoint.scope
-            } else if parts.count == 7, let endpoint = databaseEndpoints[parts[6]] {
+            let name = rest
+            let database = Self.nextPart(of: &rest)
+            if let endpoint = databaseEndpoints[rest] {
                 found = endpoint
-                scope = DatabaseScope(word: String(parts[5]))
+                scope = DatabaseScope(word: String(database))
                 guard scope != nil else { throw Self.unknownDatabase }
             } else {
-                found = nil
+                found = databaseAliases[name]
+                scope = found?.endpoint.scope
             }
-        case "device": found = deviceEndpoints[path[parts[5].startIndex...]]
-        case "admin": found = operatorEndpoints[path[parts[5].startIndex...]]
-        default: found = nil
+        case "device": found = deviceEndpoints[rest]
+        default: found = operatorEndpoints[rest]
         }
         guard var route = found else { throw .endpointNotFound }
-        route.endpoint.place = try ContainerPath(parts[3], parts[4])
+        route.endpoint.place = try ContainerPath(container, environment)
         route.endpoint.scope = scope
         return route
+    }
+
+    /// Takes the beginning of a path, up to a slash, and the slash.
+    private static func nextPart(of rest: inout Substring) -> Substring {
+        let end = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
+        defer { rest = end == rest.endIndex ? rest[end...] : rest[rest.utf8.index(after: end)...] }
+        return rest[..<end]
     }
 
     private static let unknownDatabase = RequestFailure(

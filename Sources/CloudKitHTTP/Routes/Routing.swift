@@ -4,8 +4,8 @@ import HTTPTypes
 /// Hands a request to the endpoint that its path names.
 struct Routing: Sendable {
     var table: EndpointTable
-    /// The steps before every endpoint's own.
-    var steps: [any RequestMiddleware] = []
+    /// What every request is checked for before its endpoint's own steps.
+    var checks: [any RequestCheck] = []
 
     func respond(to request: IncomingRequest) async throws -> EndpointResponse {
         // In two parts: what finding the endpoint needs is not kept while its handler waits.
@@ -26,6 +26,7 @@ struct Routing: Sendable {
         guard methods.contains(request.method) else {
             throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")
         }
-        return steps.isEmpty ? route.handler : steps.around(route.handler)
+        for check in checks { try check.check(request) }
+        return route.handler
     }
 }

@@ -93,7 +93,8 @@ import Testing
         for id in 0..<5 { #expect(proxied.admit(id, from: try address("203.0.113.1"), at: start) == .accepted) }
     }
 
-    @Test func `a first request has to come within 30 seconds, and a discarded body ends within 5`() {
+    @Test func `a first request comes within 30 seconds, a further one within 120, and a discarded body ends within 5`()
+    {
         var table = table(max: 10)
         for id in 1...3 { #expect(table.admit(id, from: nil, at: start) == .accepted) }
         table.requestBegan(1, at: start)
@@ -104,6 +105,8 @@ import Testing
         #expect(table.overdue(at: start + .seconds(5)) == [.close(2)])
         #expect(table.overdue(at: start + .seconds(29)) == [])
         #expect(table.overdue(at: start + .seconds(30)) == [.close(3)])
+        #expect(table.overdue(at: start + .seconds(119)) == [])
+        #expect(table.overdue(at: start + .seconds(120)) == [.close(1)])
         #expect(table.overdue(at: start + .seconds(300)) == [])
     }
 
