@@ -1,20 +1,35 @@
 import CloudKitModel
 
 /// The authenticated sender of a request.
-package struct AuthenticatedCaller: Hashable, Sendable {
+///
+/// A class: a request hands it on a dozen times, and a copy counts the references of all its texts.
+package final class AuthenticatedCaller: Sendable {
     /// The user within the container; nil for an app without one.
-    package var user: UserID?
+    package let user: UserID?
     /// The device as records of this container show it: like the user, another in every container, so that apps cannot
     /// recognise a person by it.
-    package var deviceID: String?
+    package let deviceID: String?
     /// Whether a server-to-server key signed the request.
-    package var isServerKey = false
+    package let isServerKey: Bool
     /// The app's token; nil for a signed request.
-    package var apiToken: APIToken?
+    package let apiToken: APIToken?
     /// The web token that goes back with the answer, whatever the answer is; the old one stays valid until it expires.
-    package var nextWebAuthToken: String?
+    package let nextWebAuthToken: String?
     /// The relation of the device's keys to the account's.
-    package var keychain = KeychainStatus.current
+    package let keychain: KeychainStatus
     /// The session of the device or browser; what outlives the request ends with it.
-    package var sessionID: String?
+    package let sessionID: String?
+
+    init(
+        user: UserID? = nil, deviceID: String? = nil, isServerKey: Bool = false, apiToken: APIToken? = nil,
+        nextWebAuthToken: String? = nil, keychain: KeychainStatus = .current, sessionID: String? = nil
+    ) {
+        self.user = user
+        self.deviceID = deviceID
+        self.isServerKey = isServerKey
+        self.apiToken = apiToken
+        self.nextWebAuthToken = nextWebAuthToken
+        self.keychain = keychain
+        self.sessionID = sessionID
+    }
 }

@@ -24,8 +24,11 @@ package struct LogID: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Creates a random identifier.
     package init(milliseconds: Int64) {
-        let (first, second) = (UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max))
-        self.init(milliseconds: milliseconds, random: (first, second))
+        // One call of the system for all bits.
+        let random = UInt128.random(in: 0 ... .max)
+        self.init(
+            milliseconds: milliseconds,
+            random: (UInt64(truncatingIfNeeded: random), UInt64(truncatingIfNeeded: random >> 64)))
     }
 
     /// Reads the form of a UUID, in either case; nil for another text.

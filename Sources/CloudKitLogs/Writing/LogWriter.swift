@@ -23,7 +23,7 @@ package final class LogWriter: Sendable {
         var batches: [[LogEntry]] = []
         var collector = TelemetryCollector()
 
-        mutating func add(_ entry: LogEntry) {
+        mutating func add(_ entry: consuming LogEntry) {
             collector.add(entry)
             if batches.isEmpty || batches[batches.count - 1].count >= LogWriter.batchMax { batches.append([]) }
             batches[batches.count - 1].append(entry)

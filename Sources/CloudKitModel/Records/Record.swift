@@ -16,30 +16,41 @@ package struct Stamp: Hashable, Sendable {
 }
 
 /// A record as the server holds it and as an answer carries it.
-package struct Record: Hashable, Sendable {
-    /// The id of the record.
-    package var id: RecordID
-    /// The record type.
-    package var recordType: String
-    /// The fields, packed where they come from the store as they are.
-    package private(set) var packableFields: PackableFields
-    /// The change tag.
-    package var changeTag: ChangeTag
-    /// The creation.
-    package var created: Stamp
-    /// The last modification.
-    package var modified: Stamp
-    /// The record name of the parent, in the same zone (B-REF-01).
-    package var parent: String?
-    /// The record name of the share whose root this record is.
-    package var share: String?
-    /// The short GUID of the record's share link; nil if there is none.
-    package var shortGUID: String?
-    /// The keys of its sealed values; nil where it never had any.
-    package var protection: Protection?
+///
+/// One reference: copies share the properties until one of them changes. Copies of a dozen texts each were more than half of the references
+/// counted for a page of changes.
+package struct Record: Sendable {
+    private struct Properties: Hashable, Sendable {
+        var id: RecordID
+        var recordType: String
+        var fields: PackableFields
+        var changeTag: ChangeTag
+        var created: Stamp
+        var modified: Stamp
+        var parent: String?
+        var share: String?
+        var shortGUID: String?
+        var protection: Protection?
+        var sharing: Share?
+    }
 
-    /// The properties of the share, for a record of the type `cloudkit.share`; nil for every other.
-    package var sharing: Share?
+    /// Unchecked: the properties change only while one record alone has them.
+    private final class Storage: @unchecked Sendable {
+        // As for a property of a structure, the compiler checks that accesses do not overlap.
+        @exclusivity(unchecked) var properties: Properties
+
+        init(_ properties: Properties) { self.properties = properties }
+    }
+
+    private var storage: Storage
+
+    private var properties: Properties {
+        get { storage.properties }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.properties) }
+            yield &storage.properties
+        }
+    }
 
     /// Creates a value with the given properties.
     package init(
@@ -47,39 +58,118 @@ package struct Record: Hashable, Sendable {
         parent: String? = nil, share: String? = nil, shortGUID: String? = nil, protection: Protection? = nil,
         sharing: Share? = nil
     ) {
-        self.id = id
-        self.recordType = recordType
-        packableFields = .values(fields)
-        self.changeTag = changeTag
-        self.created = created
-        self.modified = modified
-        self.parent = parent
-        self.share = share
-        self.shortGUID = shortGUID
-        self.protection = protection
-        self.sharing = sharing
+        self.init(
+            id: id, recordType: recordType, fields: .values(fields), changeTag: changeTag, created: created,
+            modified: modified, parent: parent, share: share, shortGUID: shortGUID, protection: protection,
+            sharing: sharing)
+    }
+
+    /// Creates a record with packed fields.
+    ///
+    /// - Parameter packed: Fields that have been checked.
+    package init(
+        id: RecordID, recordType: String, packed: PackedFields, changeTag: ChangeTag, created: Stamp, modified: Stamp,
+        parent: String?, share: String?, shortGUID: String?, protection: Protection?
+    ) {
+        self.init(
+            id: id, recordType: recordType, fields: .packed(packed), changeTag: changeTag, created: created,
+            modified: modified, parent: parent, share: share, shortGUID: shortGUID, protection: protection,
+            sharing: nil)
+    }
+
+    private init(
+        id: RecordID, recordType: String, fields: PackableFields, changeTag: ChangeTag, created: Stamp,
+        modified: Stamp, parent: String?, share: String?, shortGUID: String?, protection: Protection?, sharing: Share?
+    ) {
+        storage = Storage(
+            Properties(
+                id: id, recordType: recordType, fields: fields, changeTag: changeTag, created: created,
+                modified: modified, parent: parent, share: share, shortGUID: shortGUID, protection: protection,
+                sharing: sharing))
     }
 }
 
-extension Record {
-    /// Sorted by name; a name occurs once.
-    package var fields: [Field] {
-        get { packableFields.values }
-        _modify {
-            var fields = packableFields.values
-            // So that a change need not copy them.
-            packableFields = .values([])
-            defer { packableFields = .values(fields) }
-            yield &fields
-        }
+extension Record: Hashable {
+    package static func == (first: Record, second: Record) -> Bool {
+        first.storage === second.storage || first.storage.properties == second.storage.properties
     }
 
-    /// Returns the record with packed fields in place of its own.
-    ///
-    /// - Parameter packed: Fields that have been checked.
-    package func with(_ packed: PackedFields) -> Record {
-        var result = self
-        result.packableFields = .packed(packed)
-        return result
+    package func hash(into hasher: inout Hasher) { storage.properties.hash(into: &hasher) }
+}
+
+extension Record {
+    /// The id of the record.
+    package var id: RecordID {
+        get { storage.properties.id }
+        _modify { yield &properties.id }
+    }
+
+    /// The record type.
+    package var recordType: String {
+        get { storage.properties.recordType }
+        _modify { yield &properties.recordType }
+    }
+
+    /// The change tag.
+    package var changeTag: ChangeTag {
+        get { storage.properties.changeTag }
+        _modify { yield &properties.changeTag }
+    }
+
+    /// The creation.
+    package var created: Stamp {
+        get { storage.properties.created }
+        _modify { yield &properties.created }
+    }
+
+    /// The last modification.
+    package var modified: Stamp {
+        get { storage.properties.modified }
+        _modify { yield &properties.modified }
+    }
+
+    /// The record name of the parent, in the same zone (B-REF-01).
+    package var parent: String? {
+        get { storage.properties.parent }
+        _modify { yield &properties.parent }
+    }
+
+    /// The record name of the share whose root this record is.
+    package var share: String? {
+        get { storage.properties.share }
+        _modify { yield &properties.share }
+    }
+
+    /// The short GUID of the record's share link; nil if there is none.
+    package var shortGUID: String? {
+        get { storage.properties.shortGUID }
+        _modify { yield &properties.shortGUID }
+    }
+
+    /// The keys of its sealed values; nil where it never had any.
+    package var protection: Protection? {
+        get { storage.properties.protection }
+        _modify { yield &properties.protection }
+    }
+
+    /// The properties of the share, for a record of the type `cloudkit.share`; nil for every other.
+    package var sharing: Share? {
+        get { storage.properties.sharing }
+        _modify { yield &properties.sharing }
+    }
+
+    /// The fields, packed where they come from the store as they are.
+    package var packableFields: PackableFields { storage.properties.fields }
+
+    /// Sorted by name; a name occurs once.
+    package var fields: [Field] {
+        get { storage.properties.fields.values }
+        _modify {
+            var fields = storage.properties.fields.values
+            // So that a change need not copy them.
+            properties.fields = .values([])
+            defer { properties.fields = .values(fields) }
+            yield &fields
+        }
     }
 }

@@ -4,33 +4,124 @@ import OrderedStore
 /// A record in its stored form: a small header, then its fields in the form in which they leave on the wire.
 ///
 /// Reading takes slices of the fields; fields that were not asked for are skipped. A deleted record of a custom zone stays as a
-/// tombstone under the same key, so that a new record of that name finds the feed entry to move.
-package struct StoredRecord: Hashable, Sendable {
+/// tombstone under the same key, so that a new record of that name finds the feed entry to move. One reference, as a `Record`.
+package struct StoredRecord: Sendable {
+    private struct Properties: Hashable, Sendable {
+        var name: String
+        var recordType: String
+        var isTombstone: Bool
+        var tagVersion: UInt64
+        var feedVersion: UInt64
+        var created: Stamp
+        var modified: Stamp
+        var parent: String?
+        var share: String?
+        var shortGUID: String?
+        var protection: Protection?
+        var storedBytes = 0
+        var packed: PackedFields
+    }
+
+    /// Unchecked: the properties change only while one record alone has them.
+    private final class Storage: @unchecked Sendable {
+        // As for a property of a structure, the compiler checks that accesses do not overlap.
+        @exclusivity(unchecked) var properties: Properties
+
+        init(_ properties: Properties) { self.properties = properties }
+    }
+
+    private var storage: Storage
+
+    private var properties: Properties {
+        get { storage.properties }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.properties) }
+            yield &storage.properties
+        }
+    }
+
+    private init(_ properties: Properties) { storage = Storage(properties) }
+}
+
+extension StoredRecord: Hashable {
+    package static func == (first: StoredRecord, second: StoredRecord) -> Bool {
+        first.storage === second.storage || first.storage.properties == second.storage.properties
+    }
+
+    package func hash(into hasher: inout Hasher) { storage.properties.hash(into: &hasher) }
+}
+
+extension StoredRecord {
     /// The name of the record.
-    package var name: String
+    package var name: String {
+        get { storage.properties.name }
+        _modify { yield &properties.name }
+    }
+
     /// The record type.
-    package var recordType: String
+    package var recordType: String {
+        get { storage.properties.recordType }
+        _modify { yield &properties.recordType }
+    }
+
     /// Whether the record was deleted.
-    package var isTombstone: Bool
+    package var isTombstone: Bool {
+        get { storage.properties.isTombstone }
+        _modify { yield &properties.isTombstone }
+    }
+
     /// The version that the change tag is made of (B-REC-06).
-    package var tagVersion: UInt64
+    package var tagVersion: UInt64 {
+        get { storage.properties.tagVersion }
+        _modify { yield &properties.tagVersion }
+    }
+
     /// The record's position in the zone's feed; 0 in zones without one.
-    package var feedVersion: UInt64
+    package var feedVersion: UInt64 {
+        get { storage.properties.feedVersion }
+        _modify { yield &properties.feedVersion }
+    }
+
     /// The creation.
-    package var created: Stamp
+    package var created: Stamp {
+        get { storage.properties.created }
+        _modify { yield &properties.created }
+    }
+
     /// The last modification.
-    package var modified: Stamp
+    package var modified: Stamp {
+        get { storage.properties.modified }
+        _modify { yield &properties.modified }
+    }
+
     /// The name of the parent record; nil if there is none.
-    package var parent: String?
+    package var parent: String? {
+        get { storage.properties.parent }
+        _modify { yield &properties.parent }
+    }
+
     /// The name of the share's record; nil if the record is no root.
-    package var share: String?
+    package var share: String? {
+        get { storage.properties.share }
+        _modify { yield &properties.share }
+    }
+
     /// The short GUID of the share's link; nil if there is none.
-    package var shortGUID: String?
+    package var shortGUID: String? {
+        get { storage.properties.shortGUID }
+        _modify { yield &properties.shortGUID }
+    }
+
     /// The keys of its sealed values; nil where it never had any. A tombstone keeps the tag of the last statement alone, as its statement.
-    package var protection: Protection?
+    package var protection: Protection? {
+        get { storage.properties.protection }
+        _modify { yield &properties.protection }
+    }
+
     /// Bytes it takes in the store; 0 before it was there.
-    package private(set) var storedBytes = 0
-    private var packed: PackedFields
+    package var storedBytes: Int { storage.properties.storedBytes }
+
+    private var packed: PackedFields { storage.properties.packed }
 }
 
 extension StoredRecord {
@@ -41,32 +132,26 @@ extension StoredRecord {
         name: String, recordType: String, version: UInt64, feedVersion: UInt64, created: Stamp, modified: Stamp,
         parent: String?, share: String?, shortGUID: String?, protection: Protection? = nil, fields: [Field]
     ) {
-        self.name = name
-        self.recordType = recordType
-        isTombstone = false
-        tagVersion = version
-        self.feedVersion = feedVersion
-        self.created = created
-        self.modified = modified
-        self.parent = parent
-        self.share = share
-        self.shortGUID = shortGUID
-        self.protection = protection
-        packed = PackedFields(fields)
+        self.init(
+            Properties(
+                name: name, recordType: recordType, isTombstone: false, tagVersion: version, feedVersion: feedVersion,
+                created: created, modified: modified, parent: parent, share: share, shortGUID: shortGUID,
+                protection: protection, packed: PackedFields(fields)))
     }
 
     /// Creates the tombstone of a deleted record of a custom zone.
     package init(tombstoneOf record: StoredRecord, version: UInt64, modified: Stamp) {
-        self = record
-        isTombstone = true
-        tagVersion = version
-        feedVersion = version
-        self.modified = modified
-        parent = nil
-        share = nil
-        shortGUID = nil
-        protection = record.lastStatement.map { Protection(epoch: 0, statement: $0.bytes) }
-        packed = PackedFields([])
+        var properties = record.properties
+        properties.isTombstone = true
+        properties.tagVersion = version
+        properties.feedVersion = version
+        properties.modified = modified
+        properties.parent = nil
+        properties.share = nil
+        properties.shortGUID = nil
+        properties.protection = record.lastStatement.map { Protection(epoch: 0, statement: $0.bytes) }
+        properties.packed = PackedFields([])
+        self.init(properties)
     }
 
     /// Returns the key of a record.
@@ -107,7 +192,10 @@ extension StoredRecord {
     package func record(in zoneID: ZoneID, desired: Set<String>? = nil) throws -> Record {
         if let desired { return record(in: zoneID, fields: try fields(desired)) }
         guard packed.isWhole else { throw DamagedValue(.record) }
-        return record(in: zoneID, fields: []).with(packed)
+        return Record(
+            id: RecordID(recordName: name, zoneID: zoneID), recordType: recordType, packed: packed,
+            changeTag: changeTag, created: created, modified: modified, parent: parent, share: share,
+            shortGUID: shortGUID, protection: protection)
     }
 
     /// The record as answers carry it, with fields that are at hand.
@@ -162,28 +250,32 @@ extension StoredRecord {
         var value = ValueReader(bytes, of: .record)
         let format = try value.byte()
         guard (1...Self.format).contains(format) else { throw DamagedValue(.record) }
-        self.name = name
-        isTombstone = try value.byte() & 1 != 0
-        tagVersion = try value.number()
-        feedVersion = try value.number()
+        let isTombstone = try value.byte() & 1 != 0
+        let tagVersion: UInt64 = try value.number()
+        let feedVersion: UInt64 = try value.number()
         let createdAt = try value.number(Int64.self)
         let modifiedAt = try value.number(Int64.self)
-        recordType = try value.text(similar?.recordType)
-        created = try value.stamp(at: createdAt, similar?.created)
-        modified = try value.stamp(at: modifiedAt, similar?.modified)
-        parent = try value.optionalText()
-        share = try value.optionalText()
-        shortGUID = try value.optionalText()
+        let recordType = try value.text(similar?.recordType)
+        let created = try value.stamp(at: createdAt, similar?.created)
+        let modified = try value.stamp(at: modifiedAt, similar?.modified)
+        let parent = try value.optionalText()
+        let share = try value.optionalText()
+        let shortGUID = try value.optionalText()
         // 0: no protection, 1: without a statement, 2: with one.
         let parts = format >= 2 ? try value.byte() : 0
         guard parts <= 2 else { throw DamagedValue(.record) }
+        var protection: Protection?
         if parts > 0 {
-            var protection = Protection(epoch: try value.number(), keys: try value.string())
-            if parts == 2 { protection.statement = try value.string() }
-            self.protection = protection
+            var held = Protection(epoch: try value.number(), keys: try value.string())
+            if parts == 2 { held.statement = try value.string() }
+            protection = held
         }
-        storedBytes = bytes.count
-        packed = PackedFields(bytes: bytes, offset: value.position)
+        self.init(
+            Properties(
+                name: name, recordType: recordType, isTombstone: isTombstone, tagVersion: tagVersion,
+                feedVersion: feedVersion, created: created, modified: modified, parent: parent, share: share,
+                shortGUID: shortGUID, protection: protection, storedBytes: bytes.count,
+                packed: PackedFields(bytes: bytes, offset: value.position)))
     }
 }
 
