@@ -18,33 +18,45 @@ package struct IndexEntries: Hashable, Sendable {
     ///   - new: The record that it will hold; nil or a tombstone: nothing.
     ///   - oldIndexes: The indexes of the old record's type; they may be left out if the types are the same.
     ///   - newIndexes: The indexes of the new record's type; nil if that has no definition: only its extent is kept.
+    ///   - newFields: The fields of the new record, where they are at hand.
     ///   - words: The words of texts, as far as they were found before.
     /// - Throws: `internalError` if a stored field was damaged.
     package init(
         zone: UInt32, from old: StoredRecord?, to new: StoredRecord?, oldIndexes: RecordIndexes? = nil,
-        newIndexes: RecordIndexes?, words: PreparedWords = PreparedWords()
+        newIndexes: RecordIndexes?, newFields: [Field]? = nil, words: PreparedWords = PreparedWords()
     ) throws {
         let before = old.flatMap { $0.isTombstone ? nil : $0 }
         let after = new.flatMap { $0.isTombstone ? nil : $0 }
         let prefix = IndexKey.zonePrefix(zone)
         if let before, let after, before.recordType == after.recordType {
-            try addDifference(from: before, to: after, indexes: newIndexes, under: prefix, words)
+            guard let newIndexes else { return }
+            try addDifference(
+                from: before, to: after, try Self.values(of: after, newFields), indexes: newIndexes, under: prefix,
+                words)
         } else {
-            if let before { removed = try Self.all(before, oldIndexes ?? newIndexes, under: prefix, words) }
-            if let after { added = try Self.all(after, newIndexes, under: prefix, words) }
+            if let before {
+                removed = try Self.all(
+                    before, try IndexedValues(before), oldIndexes ?? newIndexes, under: prefix, words)
+            }
+            if let after {
+                added = try Self.all(after, try Self.values(of: after, newFields), newIndexes, under: prefix, words)
+            }
         }
     }
 
+    private static func values(of record: StoredRecord, _ fields: [Field]?) throws -> IndexedValues {
+        if let fields { IndexedValues(record, fields: fields) } else { try IndexedValues(record) }
+    }
+
     private mutating func addDifference(
-        from before: StoredRecord, to after: StoredRecord, indexes: RecordIndexes?, under prefix: Bytes,
-        _ words: PreparedWords
+        from before: StoredRecord, to after: StoredRecord, _ new: IndexedValues, indexes: RecordIndexes,
+        under prefix: Bytes, _ words: PreparedWords
     ) throws {
-        guard let indexes else { return }
         let old = try IndexedValues(before)
-        let new = try IndexedValues(after)
         for field in indexes.fields where !field.marks.isEmpty && !old.agrees(with: new, in: field) {
-            let gone = try Self.valueEntries(of: before, field, old, under: prefix, words)
-            let made = try Self.valueEntries(of: after, field, new, under: prefix, words)
+            var (gone, made): ([Bytes], [Bytes]) = ([], [])
+            try Self.addValueEntries(of: before, field, old, under: prefix, words, to: &gone)
+            try Self.addValueEntries(of: after, field, new, under: prefix, words, to: &made)
             removed += gone.without(made)
             added += made.without(gone)
             guard field.marks.contains(.searchable) else { continue }
@@ -58,12 +70,16 @@ package struct IndexEntries: Hashable, Sendable {
 
     /// Every entry of a record, its extent included; an entry may occur twice.
     private static func all(
-        _ record: StoredRecord, _ indexes: RecordIndexes?, under prefix: Bytes, _ words: PreparedWords
+        _ record: StoredRecord, _ values: IndexedValues, _ indexes: RecordIndexes?, under prefix: Bytes,
+        _ words: PreparedWords
     ) throws -> [Bytes] {
-        let values = try IndexedValues(record)
-        var entries = [extent(of: record, under: prefix)]
-        for field in indexes?.fields ?? [] {
-            entries += try valueEntries(of: record, field, values, under: prefix, words)
+        let fields = indexes?.fields ?? []
+        var entries: [Bytes] = []
+        // Two for a field, and some words.
+        entries.reserveCapacity(2 * fields.count + 8)
+        entries.append(extent(of: record, under: prefix))
+        for field in fields {
+            try addValueEntries(of: record, field, values, under: prefix, words, to: &entries)
             guard field.marks.contains(.searchable) else { continue }
             EntryWriter(of: record, field, under: prefix)
                 .addTokens(try values.words(of: field, words), to: &entries)
@@ -83,7 +99,8 @@ package struct IndexEntries: Hashable, Sendable {
     static func entries(
         of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes = []
     ) throws -> [Bytes] {
-        var entries = try valueEntries(of: record, field, values, under: prefix, PreparedWords())
+        var entries: [Bytes] = []
+        try addValueEntries(of: record, field, values, under: prefix, PreparedWords(), to: &entries)
         if field.marks.contains(.searchable) {
             EntryWriter(of: record, field, under: prefix)
                 .addTokens(try values.words(of: field, PreparedWords()), to: &entries)
@@ -91,23 +108,21 @@ package struct IndexEntries: Hashable, Sendable {
         return entries
     }
 
-    /// Returns the entries of one field but those of its words.
-    private static func valueEntries(
+    /// Adds the entries of one field but those of its words.
+    private static func addValueEntries(
         of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes,
-        _ words: PreparedWords
-    ) throws -> [Bytes] {
+        _ words: PreparedWords, to entries: inout [Bytes]
+    ) throws {
         // Names are in the extent already; only an order by them needs entries of its own.
         let needed: IndexMarks =
             field.name == QueryKey.SystemField.recordName.schemaName ? .sortable : [.queryable, .sortable]
-        if field.marks.isDisjoint(with: needed) { return [] }
-        var entries: [Bytes] = []
+        if field.marks.isDisjoint(with: needed) { return }
         let writer = EntryWriter(of: record, field, under: prefix)
         if let beginning = values.beginning(of: field, words) {
             writer.addBeginning(beginning, to: &entries)
         } else {
             writer.addValues(try values.value(of: field), field, to: &entries)
         }
-        return entries
     }
 }
 
@@ -210,10 +225,11 @@ extension WriteTransaction {
     @discardableResult
     package mutating func updateIndexes(
         zone: UInt32, from old: StoredRecord?, to new: StoredRecord?, oldIndexes: RecordIndexes? = nil,
-        newIndexes: RecordIndexes?, words: PreparedWords = PreparedWords()
+        newIndexes: RecordIndexes?, newFields: [Field]? = nil, words: PreparedWords = PreparedWords()
     ) throws -> (added: Int, removed: Int) {
         let entries = try IndexEntries(
-            zone: zone, from: old, to: new, oldIndexes: oldIndexes, newIndexes: newIndexes, words: words)
+            zone: zone, from: old, to: new, oldIndexes: oldIndexes, newIndexes: newIndexes, newFields: newFields,
+            words: words)
         for key in entries.removed { clear(key) }
         for key in entries.added { set(key, []) }
         return (entries.added.count, entries.removed.count)

@@ -11,6 +11,12 @@ struct IndexedValues {
         fields = try record.fields(names)
     }
 
+    /// - Parameter fields: The record's fields, all of them.
+    init(_ record: StoredRecord, fields: [Field]) {
+        self.record = record
+        self.fields = fields
+    }
+
     /// nil where the record has no such value.
     ///
     /// - Throws: `internalError` if a stored field was damaged.

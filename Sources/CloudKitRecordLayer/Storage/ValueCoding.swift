@@ -1,5 +1,13 @@
 import OrderedStore
 
+#if canImport(Glibc)
+    import Glibc
+#elseif canImport(Musl)
+    import Musl
+#else
+    import Darwin
+#endif
+
 /// A stored value that does not read as what its key promises: the store was damaged or written by a later version.
 package struct DamagedValue: Error, Hashable, Sendable {
     /// The kind of the value.
@@ -97,7 +105,7 @@ package struct ValueReader: Sendable {
         let length = try number(UInt16.self)
         guard length != UInt16.max else { return nil }
         let text = try slice(Int(length))
-        if let similar, similar.utf8.count == text.count, similar.utf8.elementsEqual(text) { return similar }
+        if let similar, similar.utf8.count == text.count, Self.areEqual(similar, text) { return similar }
         return String(decoding: text, as: UTF8.self)
     }
 
@@ -111,6 +119,16 @@ package struct ValueReader: Sendable {
         guard position + length <= bytes.count else { throw DamagedValue(subspace) }
         defer { position += length }
         return bytes[position..<position + length]
+    }
+
+    /// Compares a text with bytes of the same number, all at once.
+    private static func areEqual(_ text: String, _ bytes: ArraySlice<UInt8>) -> Bool {
+        text.utf8.withContiguousStorageIfAvailable { text in
+            bytes.withUnsafeBytes { bytes in
+                guard let text = text.baseAddress, let start = bytes.baseAddress else { return true }
+                return memcmp(text, start, bytes.count) == 0
+            }
+        } ?? text.utf8.elementsEqual(bytes)
     }
 
     /// Skips bytes.

@@ -79,6 +79,9 @@ package struct Schema: Hashable, Sendable {
         }
     }
 
+    /// The types of the system alone.
+    package static let ofTheSystem = Schema()
+
     /// Returns the record type of a name; nil if there is none.
     package subscript(name: String) -> RecordTypeDefinition? { types[name] }
 

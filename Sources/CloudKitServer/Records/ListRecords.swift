@@ -38,7 +38,7 @@ package struct ListRecords: Sendable {
         let start = try request.continuationMarker.flatMap { $0.isEmpty ? nil : $0 }.map(seal.open)
         let max = caller.surface.itemsMax
         let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? min(Self.resultsDefault, max)
-        let schema = place.scope == .public ? try await cloud.schemas.current(place.schemaPartition) : Schema()
+        let schema = place.scope == .public ? try await cloud.schemas.current(place.schemaPartition) : .ofTheSystem
         let zoneID = place.zoneID(zoneName)
         let bytesMax = cloud.limits.answerBytesMax
         let found = try await cloud.store.read(place.partition) { view in

@@ -19,7 +19,7 @@ package struct LookupRecords: Sendable {
         let place = try DatabaseAccess.place(address, for: caller, to: .readRecords).reaching(request.zoneID)
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         try caller.checkItemCount(request.records.count)
-        let schema = place.scope == .public ? try await cloud.schemas.current(place.schemaPartition) : Schema()
+        let schema = place.scope == .public ? try await cloud.schemas.current(place.schemaPartition) : .ofTheSystem
         let names = request.records.map(\.recordName)
         let zoneID = place.zoneID(zoneName)
         let outcomes = try await cloud.store.read(place.partition) { view in

@@ -110,7 +110,7 @@ struct ChangeWriter {
         try assets.note(
             item.name, zone: zone.number, from: held?.fields(ofType: .asset) ?? [], to: draft.fields)
         let record = stored.record(in: batch.place.zoneID(zone.name), fields: draft.fields)
-        try updateIndexes(from: held, to: stored, &transaction)
+        try updateIndexes(from: held, to: stored, fields: draft.fields, &transaction)
         observe(held == nil ? .created : .updated, stored)
         return record.keeping(item.desired)
     }
@@ -163,13 +163,15 @@ struct ChangeWriter {
         }
     }
 
+    /// - Parameter fields: Those of the stored record, where they are at hand.
     /// - Throws: `sizeLimitExceeded` when the batch changes more entries than its turn in the writer has time for.
     private mutating func updateIndexes(
-        from held: StoredRecord?, to stored: StoredRecord?, _ transaction: inout StorageWriter
+        from held: StoredRecord?, to stored: StoredRecord?, fields: [Field]? = nil, _ transaction: inout StorageWriter
     ) throws {
         guard let recordType = (stored ?? held)?.recordType else { return }
         let changed = try transaction.updateIndexes(
-            zone: zone.number, from: held, to: stored, newIndexes: indexes(of: recordType), words: batch.words)
+            zone: zone.number, from: held, to: stored, newIndexes: indexes(of: recordType), newFields: fields,
+            words: batch.words)
         addedEntriesLeft -= changed.added
         indexEntriesLeft -= changed.added + changed.removed
         if indexEntriesLeft < 0 || addedEntriesLeft < 0 { throw RequestFailure.tooManyIndexEntries(batch.limits) }

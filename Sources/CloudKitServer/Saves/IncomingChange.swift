@@ -3,7 +3,9 @@ import CloudKitModel
 import CloudKitRecordLayer
 
 /// One operation of a request, made ready before anything is read: names given, fields sorted, references taken out.
-struct IncomingChange: Sendable {
+///
+/// A class: each step of a save looks at it, and a copy counts the references of all its parts.
+final class IncomingChange: Sendable {
     /// The position in the request.
     let position: Int
     let name: String

@@ -18,8 +18,11 @@ struct IndexPreparation {
     /// - Throws: `sizeLimitExceeded` for more index entries than one batch may add.
     init(of items: [IncomingChange], schema: Schema, limits: Limits) async throws {
         self.limits = limits
+        var last: (name: String?, type: RecordTypeDefinition?) = (nil, nil)
         for item in items {
-            let type = item.recordType.flatMap { schema[$0] }
+            // Most items of a batch have one type.
+            if item.recordType != last.name { last = (item.recordType, item.recordType.flatMap { schema[$0] }) }
+            let type = last.type
             for field in item.fields where !field.type.isEncrypted {
                 // A field that the schema does not know gets every index in development.
                 let indexes = type?.fields[field.name]?.indexes

@@ -26,7 +26,7 @@ extension Schema {
                 changed.insert(name)
             }
         }
-        let implied = Schema().types
+        let implied = Schema.ofTheSystem.types
         for (name, type) in implied where types[name] == nil {
             types[name] = type
             implicitTypes.insert(name)

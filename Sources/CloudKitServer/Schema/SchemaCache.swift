@@ -17,7 +17,7 @@ final class SchemaCache: Sendable {
             if let cached, try await view.schemaVersion() == cached.version { return nil }
             return try await view.schema()
         }
-        return remember(newer ?? cached ?? Schema(), partition)
+        return remember(newer ?? cached ?? .ofTheSystem, partition)
     }
 
     /// Adds the types and fields that a batch needs, in a transaction of its own, before the batch's.

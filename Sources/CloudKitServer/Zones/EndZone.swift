@@ -38,7 +38,7 @@ package struct EndZone: Sendable {
             var writer = ZoneWriter(header: try await transaction.databaseHeader(), now: now)
             try await writer.end(&zone, as: state, in: &transaction)
             let pendingNotifications = NotificationWriter(
-                place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
+                place: place, schema: .ofTheSystem, limits: cloud.limits, now: now, buffer: buffer)
             try await writer.writeNotifications(pendingNotifications, &transaction)
             transaction.set(writer.header)
         }

@@ -46,7 +46,7 @@ package struct ModifyZones: Sendable {
             }
             memory.keep(versions, &transaction)
             let pendingNotifications = NotificationWriter(
-                place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
+                place: place, schema: .ofTheSystem, limits: cloud.limits, now: now, buffer: buffer)
             try await writer.writeNotifications(pendingNotifications, &transaction)
             if writer.isChanged { transaction.set(writer.header) }
             return outcomes

@@ -39,7 +39,7 @@ struct ResetZoneKeys: Sendable {
                 }
             }
             let pendingNotifications = NotificationWriter(
-                place: place, schema: Schema(), limits: cloud.limits, now: now, buffer: buffer)
+                place: place, schema: .ofTheSystem, limits: cloud.limits, now: now, buffer: buffer)
             try await writer.writeNotifications(pendingNotifications, &transaction)
             if writer.isChanged { transaction.set(writer.header) }
             return zones.count

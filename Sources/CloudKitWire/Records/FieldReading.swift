@@ -6,17 +6,29 @@ extension JSONReader {
     mutating func fieldChanges() throws -> [FieldChange] {
         var changes: [FieldChange] = []
         changes.reserveCapacity(16)
+        // Few fields are put in their place as they come; names are compared outside of the changes, whose copies cost more.
+        var names: [String] = []
+        names.reserveCapacity(16)
         var isSorted = true
-        var last = ""
         try beginObject()
         while let key = try nextKey() {
             let name = key.string
-            if name <= last, !changes.isEmpty { isSorted = false }
-            changes.append(try fieldChange(name: name))
-            last = name
+            let change = try fieldChange(name: name)
+            var place = names.count
+            if place <= Self.insertedMax { while place > 0, names[place - 1] > name { place -= 1 } }
+            if place > 0, names[place - 1] == name {
+                changes[place - 1] = change
+                continue
+            }
+            if place > 0, names[place - 1] > name { isSorted = false }
+            changes.insert(change, at: place)
+            names.insert(name, at: place)
         }
         return isSorted ? changes : Self.sortedByName(changes)
     }
+
+    /// Fields up to which each is moved to its place: moving them takes the square of their number.
+    private static var insertedMax: Int { 64 }
 
     private static func sortedByName(_ changes: [FieldChange]) -> [FieldChange] {
         // By place as well, so that of two with one name the later one comes last.
