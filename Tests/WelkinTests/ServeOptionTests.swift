@@ -81,6 +81,7 @@ import Testing
                 ("--zones-max", "1001", "--zones-max is 1 to 1000."),
                 ("--fields-max", "257", "--fields-max is 1 to 256."),
                 ("--people-lookups-max", "0", "--people-lookups-max is 1 to 1000000."),
+                ("--sign-ups-max", "100001", "--sign-ups-max is 1 to 100000."),
                 ("--asset-bytes-max", "0", "--asset-bytes-max is 1 or more."),
                 ("--user-requests-per-second", "0", "--user-requests-per-second is 0.001 to 1000000."),
                 ("--container-requests-per-second", "nan", "--container-requests-per-second is 0.001 to 1000000."),

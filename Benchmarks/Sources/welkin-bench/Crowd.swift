@@ -21,6 +21,8 @@ final class Crowd {
     /// The number of connections for saving, the first ones; the others wait.
     private let savers: Int
     private static let native = ("X-Welkin-Client", "sdk/1")
+    /// Options of a server that lets a crowd sign up, each from another address.
+    static let serveOptions = ["--behind-proxy", "--sign-ups-max", "100000"]
 
     /// Creates users, signs in two devices of each, and creates push tokens.
     ///

@@ -11,7 +11,7 @@ extension Bench {
             unit: "saves/s", bound: .atLeast, target: 0.98)
         raiseFileLimit()
         let count = options.isQuick ? 200 : 10_000
-        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: ["--behind-proxy"])
+        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: Crowd.serveOptions)
         defer { cloud.end() }
         let crowd = try Crowd(on: cloud, people: count, listeners: 1, idle: 0, savers: 8)
         var saves = LoneSaves(crowd.people[0].user)
@@ -51,7 +51,7 @@ extension Bench {
             id: "r+", title: "single saves of 8 connections beside 256 greedy readers / alone", unit: "saves/s",
             bound: .atLeast, target: 0.90)
         raiseFileLimit()
-        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: ["--behind-proxy"])
+        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: Crowd.serveOptions)
         defer { cloud.end() }
         let crowd = try Crowd(on: cloud, people: options.isQuick ? 4 : 32, listeners: 1, idle: 0, savers: 1)
         let setup = try RawExchange(port: cloud.port, connections: 1)
@@ -103,7 +103,7 @@ extension Bench {
     func crowdedNotifications() throws -> [Figure] {
         raiseFileLimit()
         let people = options.isQuick ? 100 : 10_000
-        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: ["--behind-proxy"])
+        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: Crowd.serveOptions)
         defer { cloud.end() }
         let savers = 64
         let crowd = try Crowd(on: cloud, people: people, listeners: 1, idle: 0, savers: savers)

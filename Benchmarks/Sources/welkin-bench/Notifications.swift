@@ -6,7 +6,7 @@ extension Bench {
     func notifications() throws -> [Figure] {
         raiseFileLimit()
         let (people, listeners, idle) = options.isQuick ? (25, 2, 2) : (250, 2, 2)
-        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: ["--behind-proxy"])
+        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: Crowd.serveOptions)
         defer { cloud.end() }
         let savers = 16
         let crowd = try Crowd(on: cloud, people: people, listeners: listeners, idle: idle, savers: savers)
@@ -50,7 +50,7 @@ extension Bench {
     func idleConnections() throws -> [Figure] {
         raiseFileLimit()
         let (people, each) = options.isQuick ? (20, 25) : (200, 50)
-        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: ["--behind-proxy"])
+        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: Crowd.serveOptions)
         defer { cloud.end() }
         let start = cloud.residentBytes
         let crowd = try Crowd(on: cloud, people: people, listeners: each, idle: 0, savers: 1)

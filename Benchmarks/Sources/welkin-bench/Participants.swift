@@ -8,7 +8,7 @@ extension Bench {
             id: "p", title: "saves in a zone shared with 100 notified users / in an unshared one",
             unit: "saves/s", bound: .atLeast, target: 0.95)
         let count = options.isQuick ? 20 : 100
-        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: ["--behind-proxy"])
+        let cloud = try CloudProcess(binary: welkin, in: folder, arguments: Crowd.serveOptions)
         defer { cloud.end() }
         let savers = 16
         let crowd = try Crowd(on: cloud, people: count + 1, listeners: 1, idle: 0, savers: savers)

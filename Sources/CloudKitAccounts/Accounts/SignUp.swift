@@ -9,14 +9,22 @@ package final class SignUp: Sendable {
     let store: AccountStore
     let roundsMin: Int
     private let proofLimiter: ProofLimiter
-    private let throttle = Mutex(SignUpThrottle())
+    private let throttle: Mutex<SignUpThrottle>
+    private let hourMax: Int
+
+    /// Accounts that people make for themselves in an hour, unless the operator says otherwise.
+    package static let hourMaxDefault = 1000
 
     /// - Parameters:
+    ///   - hourMax: Accounts that are made without an invitation in an hour, at most.
     ///   - roundsMin: The fewest rounds of a new password's derivation.
     ///   - proofLimiter: The one count of wrong proofs, which wrong codes of invitations belong to.
     package init(
-        store: AccountStore, isOpen: Bool, roundsMin: Int = 600_000, proofLimiter: ProofLimiter = ProofLimiter()
+        store: AccountStore, isOpen: Bool, hourMax: Int = SignUp.hourMaxDefault, roundsMin: Int = 600_000,
+        proofLimiter: ProofLimiter = ProofLimiter()
     ) {
+        self.hourMax = hourMax
+        throttle = Mutex(SignUpThrottle(attemptsMax: hourMax))
         self.store = store
         self.isOpen = isOpen
         self.roundsMin = roundsMin
@@ -105,7 +113,7 @@ package final class SignUp: Sendable {
         guard store.isShared else { return throttle.withLock { $0.enter(address: address, now: now) } }
         return try await store.write { transaction in
             let held = try await SignUpAttempts.table.row(SignUpAttempts.key, in: transaction)
-            var throttle = SignUpThrottle(attempts: held?.attempts ?? [])
+            var throttle = SignUpThrottle(attempts: held?.attempts ?? [], attemptsMax: hourMax)
             if let wait = throttle.enter(address: address, now: now) { return wait }
             try SignUpAttempts.table.set(
                 SignUpAttempts.key, to: SignUpAttempts(attempts: throttle.attempts), in: &transaction)
@@ -125,7 +133,6 @@ struct SignUpThrottle {
     /// Milliseconds after which an attempt is forgotten.
     static let window: Int64 = 3_600_000
     static let addressAttemptsMax = 20
-    static let attemptsMax = 1000
 
     /// An attempt. The names of the properties are stored: they never change.
     struct Attempt: Codable, Hashable {
@@ -136,6 +143,8 @@ struct SignUpThrottle {
 
     /// The senders and times of attempts, oldest first; at most `attemptsMax`.
     private(set) var attempts: [Attempt] = []
+    /// Attempts of an hour.
+    var attemptsMax: Int
 
     /// Counts an attempt, or returns how many seconds to wait for it.
     mutating func enter(address: String, now: Int64) -> Double? {
@@ -143,7 +152,7 @@ struct SignUpThrottle {
         let own = attempts.filter { $0.address == address }
         let waits = [
             own.count < Self.addressAttemptsMax ? nil : own.first?.time,
-            attempts.count < Self.attemptsMax ? nil : attempts.first?.time,
+            attempts.count < attemptsMax ? nil : attempts.first?.time,
         ].compactMap { $0 }.map { $0 + Self.window - now }
         if let wait = waits.max() { return Double(wait) / 1000 }
         attempts.append(Attempt(address: address, time: now))

@@ -51,7 +51,9 @@ final class DeviceEndpoints: Sendable {
         sessions = SessionEndpoints(signIn: signIn, cloud: cloud, changes: changes)
         data = AccountDataEndpoint(cloud: cloud, signIn: signIn)
         accounts = AccountEndpoints(
-            signUp: SignUp(store: store, isOpen: isSignUpOpen, roundsMin: rounds, proofLimiter: proofLimiter),
+            signUp: SignUp(
+                store: store, isOpen: isSignUpOpen, hourMax: cloud.limits.signUpsMax, roundsMin: rounds,
+                proofLimiter: proofLimiter),
             keychains: chains,
             deletions: store.deletions, proofLimiter: proofLimiter, deletionGrace: deletionGrace, changes: changes,
             mail: mail)

@@ -1,3 +1,4 @@
+import CloudKitAccounts
 import CloudKitModel
 import CloudKitRecordLayer
 
@@ -60,6 +61,8 @@ package struct Limits: Hashable, Sendable {
     package var containerRequestsPerSecond: Double?
     /// Look-ups of people, for discovery and for shares, that one user may make in an hour (B-ACC-05).
     package var peopleLookupsMax = 1000
+    /// The accounts that people make for themselves in an hour, without an invitation.
+    package var signUpsMax = SignUp.hourMaxDefault
 
     /// Bytes of one asset that a client of web services uploads (B-LIM-10).
     package var webAssetBytesMax: Int64 = 50 * 1_048_576

@@ -34,6 +34,11 @@ struct LimitOptions: ParsableArguments {
             "The look-ups of people, for discovery and for shares, of one user in an hour; 1000 by default.",
             valueName: "n"))
     var peopleLookupsMax: Int?
+    @Option(
+        help: ArgumentHelp(
+            "The accounts that people make for themselves in an hour, without an invitation; 1000 by default.",
+            valueName: "n"))
+    var signUpsMax: Int?
 
     func validate() throws {
         if let assetBytesMax, assetBytesMax <= 0 { throw ValidationError("--asset-bytes-max is 1 or more.") }
@@ -48,6 +53,7 @@ struct LimitOptions: ParsableArguments {
         for (name, value, max) in [
             ("record-bytes-max", recordBytesMax, defaults.recordBytesMax), ("zones-max", zonesMax, defaults.zonesMax),
             ("fields-max", fieldsMax, defaults.fieldsMax), ("people-lookups-max", peopleLookupsMax, 1_000_000),
+            ("sign-ups-max", signUpsMax, 100_000),
         ] {
             if let value, !(1...max).contains(value) { throw ValidationError("--\(name) is 1 to \(max).") }
         }
@@ -66,6 +72,7 @@ struct LimitOptions: ParsableArguments {
         if let zonesMax { limits.zonesMax = zonesMax }
         if let fieldsMax { limits.fieldsMax = fieldsMax }
         if let peopleLookupsMax { limits.peopleLookupsMax = peopleLookupsMax }
+        if let signUpsMax { limits.signUpsMax = signUpsMax }
         return limits
     }
 }

@@ -59,4 +59,14 @@ import Testing
         people.clock.advance(3_600_000)
         _ = try await create(signUp, "c@example.com")
     }
+
+    @Test func `all addresses together make as many accounts an hour as the operator allows`() async throws {
+        let signUp = SignUp(store: people.store, isOpen: true, hourMax: 3, roundsMin: 10)
+        for number in 0..<3 { _ = try await create(signUp, "a\(number)@example.com", from: "10.0.1.\(number)") }
+        let failure = await failure { _ = try await create(signUp, "b@example.com", from: "10.0.2.1") }
+        #expect(failure?.code == .throttled)
+        #expect(failure?.retryAfter == 3600)
+        people.clock.advance(3_600_000)
+        _ = try await create(signUp, "b@example.com", from: "10.0.2.1")
+    }
 }
