@@ -44,14 +44,21 @@ struct ConnectionTable<ID: Hashable> {
         var canYield: Bool { self == .new || self == .idle || self == .discarding }
     }
 
-    private struct Entry {
-        var address: RemoteAddress?
+    /// A class: each change of an entry in the dictionary itself would allocate memory four times, and a request has a dozen changes.
+    private final class Entry {
+        let address: RemoteAddress?
         var phase: Phase
         var since: Instant
         /// Differs for each phase of each connection.
-        var stamp: UInt64
+        var stamp: UInt64 = 0
         var body: Progress?
         var answer: Progress?
+
+        init(address: RemoteAddress?, phase: Phase, since: Instant) {
+            self.address = address
+            self.phase = phase
+            self.since = since
+        }
     }
 
     /// The progress of a body or an answer in the current interval.
@@ -116,7 +123,7 @@ struct ConnectionTable<ID: Hashable> {
             close(longest)
             yielding = longest
         }
-        entries[id] = Entry(address: limited, phase: .new, since: now, stamp: 0)
+        entries[id] = Entry(address: limited, phase: .new, since: now)
         if let limited { perAddress[limited, default: 0] += 1 }
         enter(id, .new, at: now)
         return yielding.map { .acceptedInPlace(of: $0) } ?? .accepted
@@ -130,14 +137,14 @@ struct ConnectionTable<ID: Hashable> {
     }
 
     private mutating func refuse(_ id: ID, _ refusal: Refusal, at now: Instant) -> Admission {
-        entries[id] = Entry(address: nil, phase: .closing, since: now, stamp: 0)
+        entries[id] = Entry(address: nil, phase: .closing, since: now)
         closing += 1
         return .refused(refusal)
     }
 
     private mutating func close(_ id: ID) {
         guard let entry = entries[id], entry.phase != .closing else { return }
-        entries[id]?.phase = .closing
+        entry.phase = .closing
         closing += 1
         guard let address = entry.address, let count = perAddress[address] else { return }
         perAddress[address] = count > 1 ? count - 1 : nil
@@ -158,11 +165,11 @@ struct ConnectionTable<ID: Hashable> {
     private mutating func enter(_ id: ID, _ phase: Phase, at now: Instant) {
         guard let entry = entries[id], entry.phase != .closing else { return }
         stamp += 1
-        entries[id]?.phase = phase
-        entries[id]?.since = now
-        entries[id]?.stamp = stamp
-        entries[id]?.body = nil
-        entries[id]?.answer = nil
+        entry.phase = phase
+        entry.since = now
+        entry.stamp = stamp
+        entry.body = nil
+        entry.answer = nil
         guard phase.canYield else { return }
         if waiting.count > 64 + 2 * entries.count { dropOutdated() }
         waiting.append(Waiting(id: id, stamp: stamp))
@@ -224,11 +231,11 @@ struct ConnectionTable<ID: Hashable> {
             case .answering:
                 if let answer = entry.answer, now - answer.since >= rate.interval {
                     if answer.isTooSlow { overdue.append(.close(id)) }
-                    entries[id]?.answer = answer.next(at: now)
+                    entry.answer = answer.next(at: now)
                 }
                 guard let body = entry.body, now - body.since >= rate.interval else { continue }
                 if body.isTooSlow { overdue.append(.slowBody(id)) }
-                entries[id]?.body = body.isTooSlow ? nil : body.next(at: now)
+                entry.body = body.isTooSlow ? nil : body.next(at: now)
             default: continue
             }
         }

@@ -27,28 +27,31 @@ struct RequestReporting: RequestMiddleware {
         switch response.body {
         case .bytes(let bytes):
             report.bytesOut = bytes.count
-            finish(report, since: request.start)
-        case .file where request.method == .head: finish(report, since: request.start)
+            finish(&report, since: request.start)
+        case .file where request.method == .head: finish(&report, since: request.start)
         case .file:
             report.itemsOut = 1
             // The report of a file is complete once it has been sent.
             response.onFileSent = { [self, report, start = request.start] count in
                 var report = report
                 report.bytesOut = count
-                finish(report, since: start)
+                finish(&report, since: start)
             }
         }
         return response
     }
 
-    private func finish(_ report: consuming RequestReport, since start: ContinuousClock.Instant) {
+    private func finish(_ report: inout RequestReport, since start: ContinuousClock.Instant) {
         report.duration = ContinuousClock.now - start
         metrics.record(report)
         let level = Logger.Level(report.level)
         report.hasLine = level >= logger.logLevel
         guard report.hasLine || report.subject != nil else { return }
         report.time = now()
-        if let log { return log.add(report) }
+        guard log == nil else {
+            log?.add(report)
+            return
+        }
         guard let line = report.makeLine() else { return }
         logger.log(
             level: level, "\(line.message)",

@@ -28,9 +28,7 @@ package final class LogBuffer: Sendable {
     package init(entriesMax: Int = 50_000) { reportsMax = entriesMax }
 
     /// Adds a report, or drops it where too many wait.
-    package func add(_ report: consuming some LogReport) {
-        // Moved into its box here: the closure could only copy it.
-        let report: any LogReport = report
+    package func add(_ report: some LogReport) {
         state.withLock { state in
             guard state.reports.count < reportsMax else {
                 state.dropped += 1

@@ -135,10 +135,17 @@ struct FailoverApps {
             let isLast = haveWritersEnded.value
             let database = devices[1].privateCloudDatabase
             _ = await ledger.running("follow") {
-                let page = try await database.recordZoneChanges(inZoneWith: zone, since: token)
-                token = page.changeToken
-                followed.change { counts in
-                    for id in page.modificationResultsByID.keys { counts[id.recordName, default: 0] += 1 }
+                do {
+                    let page = try await database.recordZoneChanges(inZoneWith: zone, since: token)
+                    token = page.changeToken
+                    followed.change { counts in
+                        for id in page.modificationResultsByID.keys { counts[id.recordName, default: 0] += 1 }
+                    }
+                } catch let error as CKError where error.code == .changeTokenExpired {
+                    // Begins again, as an app does; the run reports the error.
+                    token = nil
+                    followed.change { $0 = [:] }
+                    throw error
                 }
             }
             let isComplete = ledger.saved.subtracting(ledger.deleted).isSubset(of: followed.value.keys)
