@@ -62,22 +62,14 @@ struct RawClient: Sendable {
     }
 
     private func answers(to requests: [[UInt8]], hangsUp: Bool) async throws -> [Answer] {
-        let port = port
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        var connection = try RawConnection(port: port)
-                        defer { connection.close() }
-                        var answers: [Answer] = []
-                        for (index, request) in requests.enumerated() {
-                            try connection.write(request)
-                            if hangsUp, index == requests.count - 1 { break }
-                            answers.append(try connection.readAnswer(hasBody: !request.starts(with: "HEAD".utf8)))
-                        }
-                        return answers
-                    })
+        try await RawConnection.run(port: port) { connection in
+            var answers: [Answer] = []
+            for (index, request) in requests.enumerated() {
+                try connection.write(request)
+                if hangsUp, index == requests.count - 1 { break }
+                answers.append(try connection.readAnswer(hasBody: !request.starts(with: "HEAD".utf8)))
             }
+            return answers
         }
     }
 
@@ -120,6 +112,22 @@ struct RawConnection {
             }
         }
         guard result == 0 else { throw ClientError.system("connect", errno) }
+    }
+
+    /// Uses a connection on a thread of its own, which may block, and closes it.
+    static func run<Value: Sendable>(
+        port: Int, _ body: @escaping @Sendable (inout RawConnection) throws -> Value
+    ) async throws -> Value {
+        try await withCheckedThrowingContinuation { continuation in
+            Thread.detachNewThread {
+                continuation.resume(
+                    with: Result {
+                        var connection = try RawConnection(port: port)
+                        defer { connection.close() }
+                        return try body(&connection)
+                    })
+            }
+        }
     }
 
     func close() { Foundation.close(descriptor) }

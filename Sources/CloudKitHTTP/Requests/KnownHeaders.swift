@@ -13,18 +13,18 @@ struct KnownHeaders {
 
     init(_ headers: HTTPFields) {
         for field in headers {
-            switch field.name.canonicalName {
-            case "content-length": contentLength = Int(field.value)
-            case "host": host = field.value
-            case "origin": origin = field.value
-            case "transfer-encoding": hasTransferEncoding = true
-            case "x-apple-cloudkit-request-iso8601date": signedDate = field.value
-            case "x-apple-cloudkit-request-keyid": keyID = field.value
-            case "x-apple-cloudkit-request-signaturev1": signature = field.value
-            case "x-forwarded-proto":
+            switch field.name {
+            case .contentLength: contentLength = Int(field.value)
+            case HeaderName.host: host = field.value
+            case .origin: origin = field.value
+            case .transferEncoding: hasTransferEncoding = true
+            case HeaderName.signedDate: signedDate = field.value
+            case HeaderName.keyID: keyID = field.value
+            case HeaderName.signature: signature = field.value
+            case HeaderName.forwardedProtocol:
                 // Proxies one after the other may add a header each.
                 forwardedProtocol = forwardedProtocol.map { "\($0), \(field.value)" } ?? field.value
-            case "x-welkin-client": client = field.value
+            case HeaderName.client: client = field.value
             default: break
             }
         }

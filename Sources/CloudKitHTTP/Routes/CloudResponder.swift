@@ -56,7 +56,6 @@ extension Response {
         _ response: EndpointResponse, to request: IncomingRequest, minimumRate: MinimumTransferRate
     ) {
         var headers = request.responseHeaders
-        var hasContentType = false
         for field in response.headers {
             // Those that every response has are of other names, mostly.
             if headers.contains(where: { $0.name == field.name }) {
@@ -64,9 +63,10 @@ extension Response {
             } else {
                 headers.append(field)
             }
-            if field.name == .contentType { hasContentType = true }
         }
-        if !hasContentType { headers.append(HTTPField(name: .contentType, value: response.contentType)) }
+        if !headers.contains(where: { $0.name == .contentType }) {
+            headers.append(HTTPField(name: .contentType, value: response.contentType))
+        }
         // Without content there is no length either (RFC 9110 §8.6).
         if response.status != .noContent, response.status != .notModified {
             headers.append(HTTPField(name: .contentLength, value: String(response.body.byteCount)))

@@ -5,31 +5,23 @@ import Testing
 
 /// One connection with several requests, whatever way their bytes come.
 @Suite(.timeLimit(.minutes(20))) struct RequestConnectionTests {
-    private static func request(_ target: String, _ lines: String...) -> String {
-        (["GET \(target) HTTP/1.1", "Host: 127.0.0.1"] + lines).joined(separator: "\r\n") + "\r\n\r\n"
+    private static func request(_ target: String, headers: [String: String] = [:]) -> String {
+        String(decoding: RawClient.request("GET", target, headers: headers), as: UTF8.self)
     }
 
     /// Sends texts, one piece after the other, and reads answers to so many requests.
     private func answers(
         _ cloud: TestCloud, to pieces: [String], count: Int, endsInput: Bool = false, isEnd: Bool = false
     ) async throws -> [RawClient.Answer] {
-        let port = cloud.client.port
-        return try await withCheckedThrowingContinuation { continuation in
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        var connection = try RawConnection(port: port)
-                        defer { connection.close() }
-                        for piece in pieces { try connection.write(Array(piece.utf8)) }
-                        if endsInput { connection.endInput() }
-                        var answers: [RawClient.Answer] = []
-                        for _ in 0..<count { answers.append(try connection.readAnswer(hasBody: true)) }
-                        if isEnd {
-                            #expect(throws: ClientError.self) { try connection.readMore() }
-                        }
-                        return answers
-                    })
+        try await RawConnection.run(port: cloud.client.port) { connection in
+            for piece in pieces { try connection.write(Array(piece.utf8)) }
+            if endsInput { connection.endInput() }
+            var answers: [RawClient.Answer] = []
+            for _ in 0..<count { answers.append(try connection.readAnswer(hasBody: true)) }
+            if isEnd {
+                #expect(throws: ClientError.self) { try connection.readMore() }
             }
+            return answers
         }
     }
 
@@ -46,7 +38,7 @@ import Testing
             let target = TestCloud.target("records/query", "public", try await cloud.apiToken())
             let good = #"{"query":{"recordType":"Note"}}"#
             func post(_ body: String) -> String {
-                "POST \(target) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \(body.utf8.count)\r\n\r\n\(body)"
+                String(decoding: RawClient.request("POST", target, body: body), as: UTF8.self)
             }
             let expected = try await cloud.client.post(target, good).status
             let padded = good + String(repeating: " ", count: 60_000)
@@ -70,7 +62,7 @@ import Testing
 
     @Test func `a request that asks for it is the last one`() async throws {
         try await TestCloud.run { cloud in
-            let last = Self.request("/health", "Connection: close") + Self.request("/nowhere")
+            let last = Self.request("/health", headers: ["Connection": "close"]) + Self.request("/nowhere")
             let answers = try await answers(cloud, to: [last], count: 1, isEnd: true)
             #expect(answers.map(\.status) == [200])
         }
