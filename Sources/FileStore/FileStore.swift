@@ -45,11 +45,17 @@ package protocol FileStore: Sendable {
     /// Bytes that files may still take.
     func freeBytes() async throws -> Int64
 
+    /// Returns a URL at which anyone can get a sealed file for some minutes without this process; nil where there is none.
+    func directURL(of id: FileID) -> String?
+
     /// The way to read a file from one end to the other.
     var sequentialReading: SequentialReading { get }
 }
 
 extension FileStore {
+    /// Returns nil: files come through this process.
+    package func directURL(of id: FileID) -> String? { nil }
+
     /// One piece after the other, as is best where files are near.
     package var sequentialReading: SequentialReading { SequentialReading() }
 }

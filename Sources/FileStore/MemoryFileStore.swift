@@ -18,15 +18,24 @@ package final class MemoryFileStore: FileStore {
 
     private let state = Mutex(State())
     private let bytesMax: Int64
+    private let directURL: @Sendable (FileID) -> String?
     private let now: @Sendable () -> Int64
 
     /// - Parameters:
     ///   - bytesMax: What all files together may take.
+    ///   - directURL: The URL at which a file can be fetched elsewhere; nil: there is none.
     ///   - now: Milliseconds since 1970.
-    package init(bytesMax: Int64 = 1 << 40, now: @escaping @Sendable () -> Int64) {
+    package init(
+        bytesMax: Int64 = 1 << 40, directURL: @escaping @Sendable (FileID) -> String? = { _ in nil },
+        now: @escaping @Sendable () -> Int64
+    ) {
         self.bytesMax = bytesMax
+        self.directURL = directURL
         self.now = now
     }
+
+    /// Returns the URL that the store was told for a file.
+    package func directURL(of id: FileID) -> String? { directURL(id) }
 
     /// Returns the length of a draft in bytes; nil if there is none.
     package func draftLength(of id: FileID) -> Int64? {

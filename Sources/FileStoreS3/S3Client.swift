@@ -72,6 +72,22 @@ struct S3Client: Sendable {
     /// Whether the same request may succeed a moment later.
     private static func passes(_ status: Int) -> Bool { [408, 429, 500, 502, 503, 504].contains(status) }
 
+    /// Returns a URL at which anyone can get an object for some seconds; nil where devices do not reach the service.
+    ///
+    /// The service sends it as a file that no browser renders.
+    func directURL(of key: String, lifetime: Int) -> String? {
+        guard let endpoint = settings.publicEndpoint else { return nil }
+        let path = "/" + place.bucket + "/" + place.prefix + key
+        let query = SignatureV4(accessKey: settings.accessKey, secretKey: settings.secretKey, region: settings.region)
+            .urlQuery(
+                path: path, host: S3Settings.host(of: endpoint),
+                query: [
+                    ("response-content-disposition", "attachment"),
+                    ("response-content-type", "application/octet-stream"),
+                ], lifetime: lifetime, time: S3Time(milliseconds: connection.now()))
+        return endpoint + SignatureV4.encoded(path, keepsSlashes: true) + "?" + query
+    }
+
     private func signed(_ request: Request) -> HTTPClient.Request {
         let time = S3Time(milliseconds: connection.now())
         let path = "/" + place.bucket + (request.key.map { "/" + place.prefix + $0 } ?? "")

@@ -73,6 +73,8 @@ package final class S3FileStore: FileStore {
 
     /// There is no question for the space that a service has left; it refuses what it cannot keep.
     private static let freeBytesAssumed: Int64 = 1 << 50
+    /// The seconds for which a URL of the service is good: a request that has begun goes on.
+    private static let directSeconds = 300
     /// What a request left in memory is forgotten after this time, in milliseconds.
     private static let idleMax: Int64 = 3_600_000
 
@@ -204,6 +206,11 @@ package final class S3FileStore: FileStore {
             throw FileStoreError(.missing, "read a file")
         }
         return bytes
+    }
+
+    /// Returns a URL of the service itself, where the settings name the address at which devices reach it.
+    package func directURL(of id: FileID) -> String? {
+        objects.client.directURL(of: S3Key.file(id), lifetime: Self.directSeconds)
     }
 
     /// Each piece is a request of its own, whose answer comes after a while.

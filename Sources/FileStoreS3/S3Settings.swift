@@ -4,6 +4,8 @@ import FileStore
 package struct S3Settings: Hashable, Sendable {
     /// Scheme, host and port, such as `https://s3.eu-central-1.amazonaws.com`.
     package let endpoint: String
+    /// The same at which devices reach the service, for downloads that do not come through this process; nil: all do.
+    package let publicEndpoint: String?
     /// The region that signatures name.
     package let region: String
     /// The name of the key.
@@ -18,12 +20,13 @@ package struct S3Settings: Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - endpoint: `https://host` or `https://host:port`; `http` for this machine alone. nil: the service of AWS in the region.
+    ///   - publicEndpoint: The address at which devices reach the service, in the same form; nil: they do not.
     ///   - region: The region; nil: `us-east-1`, which services without regions expect.
     ///   - accessKey: The name of the key.
     ///   - secretKey: The key.
     /// - Throws: `unavailable` with the setting that is missing or cannot be used; never with a key.
     package init(
-        endpoint: String?, region: String?, accessKey: String?, secretKey: String?
+        endpoint: String?, publicEndpoint: String? = nil, region: String?, accessKey: String?, secretKey: String?
     ) throws(FileStoreError) {
         let region = region ?? Self.regionDefault
         guard Self.isWord(region, "-_") else { throw .settings("the region has other characters than a region's") }
@@ -33,23 +36,34 @@ package struct S3Settings: Hashable, Sendable {
         guard let secretKey, !secretKey.isEmpty, secretKey.utf8.allSatisfy({ $0 > 32 && $0 < 127 }) else {
             throw .settings("the secret key is missing, or has characters that none has")
         }
-        var address = endpoint ?? "https://s3.\(region).amazonaws.com"
-        while address.hasSuffix("/") { address.removeLast() }
-        guard Self.isEndpoint(address) else {
-            throw .settings("the endpoint is not https://host or https://host:port, or http:// for this machine")
+        self.endpoint = try Self.checked(endpoint ?? "https://s3.\(region).amazonaws.com", "endpoint")
+        self.publicEndpoint = try publicEndpoint.map { address throws(FileStoreError) in
+            try Self.checked(address, "public endpoint")
         }
-        self.endpoint = address
         self.region = region
         self.accessKey = accessKey
         self.secretKey = secretKey
     }
 
     /// The host as requests name it: without the port that the scheme implies.
-    var host: String {
+    var host: String { Self.host(of: endpoint) }
+
+    /// Returns the host of an endpoint as requests name it.
+    static func host(of endpoint: String) -> String {
         let isTLS = endpoint.hasPrefix("https://")
         let host = endpoint.dropFirst(isTLS ? 8 : 7).lowercased()
         let implied = isTLS ? ":443" : ":80"
         return host.hasSuffix(implied) ? String(host.dropLast(implied.count)) : host
+    }
+
+    /// Returns an address without slashes at its end.
+    private static func checked(_ address: String, _ name: String) throws(FileStoreError) -> String {
+        var address = address
+        while address.hasSuffix("/") { address.removeLast() }
+        guard isEndpoint(address) else {
+            throw .settings("the \(name) is not https://host or https://host:port, or http:// for this machine")
+        }
+        return address
     }
 
     private static func isWord(_ text: String, _ others: String) -> Bool {

@@ -23,22 +23,51 @@ struct SignatureV4 {
         method: String, path: String, query: [(String, String)], headers: [String: String], payload: String,
         time: S3Time
     ) -> String {
+        let signature = signature(
+            method: method, path: path, query: query, headers: headers, payload: payload, time: time)
+        return "\(Self.algorithm) Credential=\(accessKey)/\(scope(time)),"
+            + "SignedHeaders=\(headers.keys.sorted().joined(separator: ";")),Signature=\(signature)"
+    }
+
+    /// Returns the query of a URL that is the permission to get an object.
+    ///
+    /// - Parameters:
+    ///   - path: The path, not encoded, with its first slash.
+    ///   - host: The host as the request names it.
+    ///   - query: Further parameters, not encoded.
+    ///   - lifetime: Seconds for which the URL is good, at most a week.
+    func urlQuery(
+        path: String, host: String, query: [(String, String)], lifetime: Int, time: S3Time
+    ) -> String {
+        let query =
+            query + [
+                ("X-Amz-Algorithm", Self.algorithm), ("X-Amz-Credential", "\(accessKey)/\(scope(time))"),
+                ("X-Amz-Date", time.stamp), ("X-Amz-Expires", String(lifetime)), ("X-Amz-SignedHeaders", "host"),
+            ]
+        let signature = signature(
+            method: "GET", path: path, query: query, headers: ["host": host], payload: "UNSIGNED-PAYLOAD", time: time)
+        return Self.encoded(query) + "&X-Amz-Signature=" + signature
+    }
+
+    private func signature(
+        method: String, path: String, query: [(String, String)], headers: [String: String], payload: String,
+        time: S3Time
+    ) -> String {
         let names = headers.keys.sorted()
         let canonical = [
             method, Self.encoded(path, keepsSlashes: true), Self.encoded(query),
             names.map { "\($0):\(Self.trimmed(headers[$0] ?? ""))\n" }.joined(), names.joined(separator: ";"), payload,
         ].joined(separator: "\n")
-        let scope = "\(time.day)/\(region)/s3/aws4_request"
-        let text = [Self.algorithm, time.stamp, scope, Self.digest(Array(canonical.utf8))].joined(separator: "\n")
+        let text = [Self.algorithm, time.stamp, scope(time), Self.digest(Array(canonical.utf8))]
+            .joined(separator: "\n")
         var key = SymmetricKey(data: Data("AWS4\(secretKey)".utf8))
         for part in [time.day, region, "s3", "aws4_request"] {
             key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Data(part.utf8), using: key))
         }
-        let signature = String(
-            hexadecimal: Array(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)))
-        return "\(Self.algorithm) Credential=\(accessKey)/\(scope),SignedHeaders=\(names.joined(separator: ";")),"
-            + "Signature=\(signature)"
+        return String(hexadecimal: Array(HMAC<SHA256>.authenticationCode(for: Data(text.utf8), using: key)))
     }
+
+    private func scope(_ time: S3Time) -> String { "\(time.day)/\(region)/s3/aws4_request" }
 
     /// Returns the SHA-256 digest of bytes in hexadecimal.
     static func digest(_ bytes: [UInt8]) -> String { String(hexadecimal: Array(SHA256.hash(data: bytes))) }

@@ -28,7 +28,8 @@ struct TestCloud: Sendable {
     static func run(
         _ configuration: CloudConfiguration = CloudConfiguration(port: 0), store: any OrderedStore = MemoryStore(),
         rounds: Int = 600_000, cacheLifetime: Int64 = 0, limits: Limits = Limits(),
-        filesBytesMax: Int64 = 1 << 40, pushServices: [any PushService] = [],
+        filesBytesMax: Int64 = 1 << 40, directURL: @escaping @Sendable (FileID) -> String? = { _ in nil },
+        pushServices: [any PushService] = [],
         random: @escaping @Sendable (Int) -> [UInt8] = ServerEnvironment.systemRandom,
         rest: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
         metricsBackend: any MetricsFactory = NOOPMetricsHandler.instance,
@@ -43,7 +44,7 @@ struct TestCloud: Sendable {
         let log = CapturedLog()
         let serverEnvironment = ServerEnvironment(
             secret: [UInt8](repeating: 7, count: 32), now: { clock.now }, random: random, sleep: rest)
-        let files = MemoryFileStore(bytesMax: filesBytesMax, now: { clock.now })
+        let files = MemoryFileStore(bytesMax: filesBytesMax, directURL: directURL, now: { clock.now })
         var limits = limits
         limits.freeBytesMin = 0
         let application = CloudApplication(

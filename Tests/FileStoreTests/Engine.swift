@@ -88,10 +88,13 @@ extension ObjectServer {
     private static let client = HTTPClient(requestsPerOriginMax: 16)
 
     /// Files in this server.
-    func store(prefix: String, secretKey: String = ObjectServer.secretKey) throws -> S3FileStore {
+    func store(prefix: String, secretKey: String = ObjectServer.secretKey, isPublic: Bool = false) throws -> S3FileStore
+    {
         S3FileStore(
             try S3Place("s3://\(Self.bucket)/\(prefix)"),
-            settings: try S3Settings(endpoint: endpoint, region: nil, accessKey: Self.accessKey, secretKey: secretKey),
+            settings: try S3Settings(
+                endpoint: endpoint, publicEndpoint: isPublic ? endpoint : nil, region: nil,
+                accessKey: Self.accessKey, secretKey: secretKey),
             connection: S3FileStore.Connection(
                 now: { Int64(Date().timeIntervalSince1970 * 1000) }, send: { try await Self.client.send($0) }))
     }

@@ -173,6 +173,35 @@ struct S3FileStoreTests {
         }
     }
 
+    @Test(.enabled(if: ObjectServer.missing == nil, "OpenStack Swift is not installed"))
+    func `a URL of the service gives a file to anyone, and nothing else`() async throws {
+        let server = try await ObjectServer.shared()
+        let store = try server.store(prefix: UUID().uuidString, isPublic: true)
+        let id = try #require(FileID(bytes: [UInt8](repeating: 7, count: 20)))
+        let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+        try await store.append(bytes, to: id, at: 0)
+        try await store.seal(id)
+        let url = try #require(store.directURL(of: id))
+        let client = HTTPClient()
+        func get(_ url: String, _ headers: [String: String] = [:]) async throws -> HTTPClient.Answer {
+            try await client.send(
+                HTTPClient.Request(
+                    method: "GET", url: url, headers: headers, timeLimit: .seconds(60), isRepeatable: true,
+                    answerBytesMax: 10_000))
+        }
+        let whole = try await get(url)
+        #expect(whole.status == 200)
+        #expect(whole.body == bytes)
+        #expect(whole.headers["content-disposition"] == "attachment")
+        let part = try await get(url, ["Range": "bytes=10-19"])
+        #expect(part.status == 206)
+        #expect(part.body == Array(bytes[10..<20]))
+        #expect(part.headers["content-range"] == "bytes 10-19/1000")
+        #expect(try await get(url.replacing("X-Amz-Expires=300", with: "X-Amz-Expires=301")).status == 403)
+        #expect(try await get(url.replacing(id.name, with: String(id.name.reversed()) + "0")).status == 403)
+        #expect(try server.store(prefix: "x").directURL(of: id) == nil, "no address for devices is named")
+    }
+
     @Test func `places and settings that cannot be used are refused`() throws {
         #expect(try S3Place("s3://files/a/b/").prefix == "a/b/")
         #expect(try S3Place("s3://files").description == "s3://files")
@@ -189,6 +218,10 @@ struct S3FileStoreTests {
         ] {
             let settings = try? S3Settings(endpoint: endpoint, region: nil, accessKey: "A", secretKey: "B")
             #expect((settings != nil) == isUsable, "\(endpoint)")
+        }
+        #expect(throws: FileStoreError.self) {
+            try S3Settings(
+                endpoint: nil, publicEndpoint: "http://files.example.com", region: nil, accessKey: "A", secretKey: "B")
         }
         #expect(throws: FileStoreError.self) {
             try S3Settings(endpoint: nil, region: nil, accessKey: nil, secretKey: "B")

@@ -2,7 +2,7 @@ import Testing
 
 @testable import FileStoreS3
 
-/// The examples of AWS's page "Authenticating Requests: Using the Authorization Header", and one that another program signed.
+/// The examples of AWS's page "Authenticating Requests: Using the Authorization Header" and of the one on query parameters, and one that another program signed.
 @Suite("Signatures of requests", .timeLimit(.minutes(20))) struct SignatureTests {
     private static let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     private static let time = S3Time(milliseconds: 1_369_353_600_000)
@@ -46,6 +46,19 @@ import Testing
         #expect(
             signature("GET", "/", [("prefix", "J"), ("max-keys", "2")])
                 .hasSuffix("Signature=34b48302e7b5fa45bde8084f4b7868a86f0a534bc59db6670ed5711ef69dc6f7"))
+    }
+
+    @Test func `a URL is the permission to get an object`() {
+        let signer = SignatureV4(
+            accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+            region: "us-east-1")
+        #expect(
+            signer.urlQuery(
+                path: "/test.txt", host: "examplebucket.s3.amazonaws.com", query: [], lifetime: 86_400, time: Self.time)
+                == "X-Amz-Algorithm=AWS4-HMAC-SHA256"
+                + "&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request"
+                + "&X-Amz-Date=20130524T000000Z&X-Amz-Expires=86400&X-Amz-SignedHeaders=host"
+                + "&X-Amz-Signature=aeeed9bbccd4d02ee5c0109b86d86835f995330da4c265957d157751f604d404")
     }
 
     @Test func `characters of all kinds are signed as they are sent`() {

@@ -148,6 +148,13 @@ struct FilesOfNodesTests {
             try await save("B", by: there)
             let third = try await device("third", at: setup.cloud, setup)
             #expect(try await fetch("B", by: third) == Self.content)
+            // Where the settings name its address for devices, they fetch from the object store itself.
+            setup.cloud.environment["WELKIN_ASSETS_PUBLIC_ENDPOINT"] = objects.endpoint
+            try setup.cloud.restart()
+            let fourth = try await device("fourth", at: setup.cloud, setup)
+            #expect(try await fetch("A", by: fourth) == Self.content)
+            let metrics = try RawExchange(port: setup.cloud.port, connections: 1).ask(.get("/metrics")).text
+            #expect(metrics.contains("\nwelkin_asset_sent_bytes_total 0\n"))
             let check = try await run(
                 setup, "check", "--data", setup.cloud.data, "--assets", place, "--assets-file", settings)
             #expect(check.status == 0 && check.remarks.contains("2 files"), "\(check.output)\(check.remarks)")

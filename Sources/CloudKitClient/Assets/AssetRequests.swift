@@ -9,12 +9,48 @@ import Foundation
 struct AssetRequests: Sendable {
     let cloud: CloudAccess
     let settings: CallSettings
+    private let direct = DirectRoute()
+
+    init(cloud: CloudAccess, settings: CallSettings) {
+        self.cloud = cloud
+        self.settings = settings
+    }
+
+    /// Fetches bytes of a file: from the address elsewhere to which the cloud leads, and through the cloud where that fails.
+    ///
+    /// - Throws: `CallFailure`, also for a response that reports an error.
+    func fetch(_ url: URL, headers: [String: String]) async throws(CallFailure) -> TransportResponse {
+        guard direct.isOpen else { return try await send(.get, url, headers: headers) }
+        let answer = try await send(
+            .get, url, headers: headers.merging([Self.directHeader: "yes"]) { $1 }, accepts: [Self.redirection])
+        guard answer.status == Self.redirection else { return answer }
+        if let response = await fetchElsewhere(answer.headers["location"], headers) { return response }
+        direct.close()
+        return try await send(.get, url, headers: headers)
+    }
+
+    /// Returns a response with bytes from another address; nil if there is none.
+    private func fetchElsewhere(_ address: String?, _ headers: [String: String]) async -> TransportResponse? {
+        guard let address, let url = try? url(address),
+            let response = try? await cloud.transport.send(
+                TransportRequest(
+                    method: .get, url: url, headers: headers, body: [], timeout: settings.requestTimeout,
+                    allowsCellularAccess: settings.allowsCellularAccess)),
+            response.status == 200 || response.status == 206
+        else { return nil }
+        return response
+    }
+
+    private static let directHeader = "X-Welkin-Direct-Download"
+    private static let redirection = 307
 
     /// Sends one request and returns its response.
     ///
+    /// - Parameter accepts: Statuses beside those of success that the caller understands.
     /// - Throws: `CallFailure`, also for a response that reports an error.
     func send(
-        _ method: TransportRequest.Method, _ url: URL, headers: [String: String], body: [UInt8] = []
+        _ method: TransportRequest.Method, _ url: URL, headers: [String: String], body: [UInt8] = [],
+        accepts: Set<Int> = []
     ) async throws(CallFailure) -> TransportResponse {
         if let remaining = cloud.gate.remaining(at: cloud.clientEnvironment.now()) { throw .rateLimited(remaining) }
         let response: TransportResponse
@@ -28,7 +64,7 @@ struct AssetRequests: Sendable {
         } catch {
             throw Task.isCancelled ? .cancelled : CallFailure(error)
         }
-        guard !(200..<300).contains(response.status) else { return response }
+        guard !(200..<300).contains(response.status), !accepts.contains(response.status) else { return response }
         throw .refused(cloud.refusal(of: response))
     }
 

@@ -131,8 +131,8 @@ struct PiecewiseDownload: Sendable {
 
     private func fetch(_ range: Range<Int64>, from url: URL) async throws(CallFailure) -> [UInt8] {
         guard requests.cloud.surface.isNative else { return try await fetchWhole(range, from: url) }
-        let answer = try await requests.send(
-            .get, url, headers: ["Range": "bytes=\(range.lowerBound)-\(range.upperBound - 1)"])
+        let answer = try await requests.fetch(
+            url, headers: ["Range": "bytes=\(range.lowerBound)-\(range.upperBound - 1)"])
         // A file that fits into one piece may come as a whole.
         let isWhole = answer.status == 200 && range == 0..<length
         let isPiece = answer.headers["content-range"] == "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(length)"

@@ -9,6 +9,10 @@ import NIOCore
 /// `GET` and `HEAD`; `Range` with one range, `If-Range`, `If-None-Match` with the `ETag`, which is the asset's
 /// `fileChecksum`. The file is sent as an attachment that no browser renders, sniffs or runs.
 ///
+/// An addition to web services: a `GET` with `X-Welkin-Direct-Download: yes` may be answered 307 with the `Location` of the file at
+/// the object store itself, good for some minutes, where the operator has named an address of it for devices. A client that does
+/// not get it there asks again without the header.
+///
 /// Errors are error objects: 403 `ACCESS_DENIED` for a URL that is not ours or too old (fetch the record again); 404
 /// `NOT_FOUND` (native code `assetNotAvailable`) when the file is gone.
 struct AssetDownloadEndpoint {
@@ -24,6 +28,10 @@ struct AssetDownloadEndpoint {
     func download(_ request: IncomingRequest, token: String) async throws -> EndpointResponse {
         let permission = try files.permission()
         let file = try await OpenAssetDownload(cloud).run(token)
+        if request.method == .get, request.headers[HeaderName.directDownload] == "yes", let url = file.directURL {
+            return EndpointResponse(
+                status: .temporaryRedirect, body: [], headers: [.location: url, .cacheControl: "no-store"])
+        }
         let tag = "\"\(file.fileChecksum)\""
         var headers: HTTPFields = [
             .eTag: tag, .acceptRanges: "bytes", .contentType: "application/octet-stream",

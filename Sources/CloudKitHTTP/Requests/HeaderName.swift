@@ -22,6 +22,8 @@ package enum HeaderName {
     static let uploadOffset = HTTPField.Name("Upload-Offset")!
     static let uploadLength = HTTPField.Name("Upload-Length")!
     static let uploadComplete = HTTPField.Name("Upload-Complete")!
+    /// Says that a client can get a file from an address elsewhere.
+    static let directDownload = HTTPField.Name("X-Welkin-Direct-Download")!
     static let forwardedFor = HTTPField.Name("X-Forwarded-For")!
     static let forwardedProtocol = HTTPField.Name("X-Forwarded-Proto")!
     /// Forbids frames for old browsers.

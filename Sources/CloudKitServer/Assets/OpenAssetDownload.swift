@@ -40,6 +40,9 @@ package struct AssetFileReader: Sendable {
     /// The checksum of the file.
     package var fileChecksum: String { token.fileChecksum }
 
+    /// A URL at which the file can be fetched without this process for some minutes; nil where there is none.
+    package var directURL: String? { files.directURL(of: token.id) }
+
     /// Returns the pieces of a part of the file, one after the other, read ahead of their use where the store is far away.
     package func pieces(of range: Range<Int64>) -> AssetFilePieces {
         AssetFilePieces(file: self, rest: range, reading: files.sequentialReading)

@@ -31,7 +31,7 @@ struct DataOptions: ParsableArguments {
     @Option(
         name: .long,
         help: ArgumentHelp(
-            "A file with the settings of the object store: lines of endpoint, region, access_key, secret_key and place, each with = and a value. [env: WELKIN_ASSETS_FILE]",
+            "A file with the settings of the object store: lines of endpoint, public_endpoint, region, access_key, secret_key and place, each with = and a value. [env: WELKIN_ASSETS_FILE]",
             valueName: "file"))
     var assetsFile: String?
 

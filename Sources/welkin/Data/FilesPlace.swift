@@ -86,6 +86,7 @@ struct ObjectStoreSettings {
     /// The place that the file names; nil: none.
     private(set) var place: String?
     private var endpoint: String?
+    private var publicEndpoint: String?
     private var region: String?
     private var accessKey: String?
     private var secretKey: String?
@@ -104,6 +105,7 @@ struct ObjectStoreSettings {
             names.compactMap { environment[$0] }.first { !$0.isEmpty }
         }
         endpoint = endpoint ?? variable("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
+        publicEndpoint = publicEndpoint ?? variable("WELKIN_ASSETS_PUBLIC_ENDPOINT")
         region = region ?? variable("AWS_REGION", "AWS_DEFAULT_REGION")
         accessKey = accessKey ?? variable("AWS_ACCESS_KEY_ID")
         secretKey = secretKey ?? variable("AWS_SECRET_ACCESS_KEY")
@@ -121,12 +123,13 @@ struct ObjectStoreSettings {
             switch parts[0] {
             case "place": place = parts[1]
             case "endpoint": endpoint = parts[1]
+            case "public_endpoint": publicEndpoint = parts[1]
             case "region": region = parts[1]
             case "access_key": accessKey = parts[1]
             case "secret_key": secretKey = parts[1]
             default:
                 throw CommandFailure(
-                    "\(file), line \(number + 1): an unknown name; there are place, endpoint, region, access_key and secret_key"
+                    "\(file), line \(number + 1): an unknown name; there are place, endpoint, public_endpoint, region, access_key and secret_key"
                 )
             }
         }
@@ -136,6 +139,8 @@ struct ObjectStoreSettings {
     ///
     /// - Throws: `FileStoreError` with the setting that is missing or cannot be used.
     func checked() throws -> S3Settings {
-        try S3Settings(endpoint: endpoint, region: region, accessKey: accessKey, secretKey: secretKey)
+        try S3Settings(
+            endpoint: endpoint, publicEndpoint: publicEndpoint, region: region, accessKey: accessKey,
+            secretKey: secretKey)
     }
 }

@@ -1,6 +1,7 @@
 import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
+import FileStore
 import Synchronization
 import Testing
 
@@ -41,6 +42,30 @@ import Testing
             }
             let head = try await cloud.head(target)
             #expect(head.headers["content-length"] == "\(Self.content.utf8.count)")
+        }
+    }
+
+    @Test func `a client that can is led to the object store for a file`() async throws {
+        let place: @Sendable (FileID) -> String? = { "https://files.example.com/\($0.name)?X-Amz-Signature=0" }
+        try await TestCloud.run(directURL: place) { cloud in
+            let tokens = try await cloud.signIn()
+            let target = try await cloud.storedFile("0123456789", tokens)
+            let asked = ["X-Welkin-Direct-Download": "yes", "Range": "bytes=2-4"]
+            let led = try await cloud.client.get(target, headers: asked)
+            #expect(led.status == 307)
+            #expect(led.body == "")
+            #expect(led.headers["location"]?.hasPrefix("https://files.example.com/") == true)
+            #expect(led.headers["cache-control"] == "no-store")
+            #expect(try await cloud.client.get(target, headers: ["Range": "bytes=2-4"]).body == "234")
+            #expect(try await cloud.head(target).status == 200)
+            let foreign = target.replacing("/assets/file/", with: "/assets/file/A")
+            #expect(try await cloud.client.get(foreign, headers: asked).status == 403)
+        }
+        try await TestCloud.run { cloud in
+            let tokens = try await cloud.signIn()
+            let target = try await cloud.storedFile("0123456789", tokens)
+            let answer = try await cloud.client.get(target, headers: ["X-Welkin-Direct-Download": "yes"])
+            #expect(answer.body == "0123456789", "files are nowhere else")
         }
     }
 

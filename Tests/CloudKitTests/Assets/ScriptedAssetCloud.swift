@@ -35,6 +35,8 @@ final class ScriptedAssetCloud: Transport {
         var tickets = 0
         var tag = 0
         var refusesNextSave: RequestFailure?
+        /// The host to which downloads are led; nil: they come from the cloud.
+        var directHost: String?
     }
 
     let state = Mutex(State())
@@ -120,6 +122,10 @@ final class ScriptedAssetCloud: Transport {
 
     private static func file(_ request: TransportRequest, _ state: State) -> TransportResponse {
         let name = request.url.pathComponents.dropLast().last?.replacing("-", with: "/") ?? ""
+        if let host = state.directHost, request.headers["X-Welkin-Direct-Download"] == "yes" {
+            let place = request.url.absoluteString.replacing("files.test", with: host)
+            return TransportResponse(status: 307, headers: ["Location": place])
+        }
         guard let file = state.files[name] else {
             return .refusal(RequestFailure(.assetNotAvailable, "the asset is not available"))
         }
