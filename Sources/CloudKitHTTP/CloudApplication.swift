@@ -38,13 +38,15 @@ package struct CloudApplication: Sendable {
     ///   - sites: Pages of other modules, each with a path of its own.
     ///   - metricsBackend: Receives every metric in addition to `/metrics`; by default the backend of the process.
     ///   - connectionTime: The clock by which connections are too slow.
+    ///   - limitsFetches: Whether many fetches of records wait for saves.
     package init(
         cloud: Cloud, configuration: CloudConfiguration, logger: Logger, cacheLifetime: Int64 = 5_000,
         rounds: Int = 600_000, pushServices: [any PushService] = [],
         log: LogBuffer? = nil, storage: StorageMonitor? = nil, mail: (any MailDelivery)? = nil,
         provider: (any SignInProvider)? = nil, sites: [any MountedSite] = [],
         metricsBackend: any MetricsFactory = MetricsSystem.factory,
-        connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
+        connectionTime: @escaping @Sendable () -> ContinuousClock.Instant = { .now },
+        limitsFetches: Bool = false
     ) {
         self.configuration = configuration
         self.logger = logger
@@ -81,7 +83,11 @@ package struct CloudApplication: Sendable {
         let endpoints = CloudEndpoints(
             cloud: cloud, authenticator: authenticator, courier: courier, configuration: configuration,
             rounds: rounds, proofLimiter: proofLimiter, pushServices: pushServices, metrics: metrics,
-            bodyReader: bodyReader, logger: logger, storage: storage, draining: draining, mail: mail,
+            bodyReader: bodyReader,
+            fetches: FetchLimiter(
+                threads: limitsFetches ? LowPriorityThreads(count: max(1, System.coreCount / 2)) : nil, now: connectionTime,
+                sleep: cloud.serverEnvironment.sleep, onRefused: { metrics.fetchRefused() }),
+            logger: logger, storage: storage, draining: draining, mail: mail,
             provider: provider)
         var table = EndpointTable(endpoints)
         if !sites.isEmpty {

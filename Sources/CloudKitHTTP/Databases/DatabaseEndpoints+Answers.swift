@@ -20,10 +20,19 @@ struct AnswerEstimate {
 }
 
 extension DatabaseEndpoints {
-    /// Makes an answer within the budget of all answers.
+    /// Makes an answer within the budget of all answers, and a fetch within what saves leave of the processors.
     ///
     /// - Throws: `tryAgainLater` when there is no space, and what `answer` throws.
     func bounded(
+        _ estimate: AnswerEstimate, for call: DatabaseCall, _ answer: () async throws -> EndpointResponse
+    ) async throws -> EndpointResponse {
+        switch estimate.kind {
+        case .fetch: try await fetches.fetch(for: call.sender) { try await reserved(estimate, for: call, answer) }
+        case .save: try await fetches.save { try await reserved(estimate, for: call, answer) }
+        }
+    }
+
+    private func reserved(
         _ estimate: AnswerEstimate, for call: DatabaseCall, _ answer: () async throws -> EndpointResponse
     ) async throws -> EndpointResponse {
         let reservation = try await answers.reserve(estimate.bytes, for: call.sender, estimate.kind)

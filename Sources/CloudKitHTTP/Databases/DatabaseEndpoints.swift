@@ -6,6 +6,7 @@ import CloudKitWire
 struct DatabaseEndpoints {
     var cloud: Cloud
     var answers: AnswerBudget
+    var fetches: FetchLimiter
 
     /// Returns the style in which the caller's items are printed.
     func style(_ call: DatabaseCall) -> WireStyle {

@@ -17,6 +17,7 @@ package final class RequestMetrics: Sendable {
     private let connections: Meter
     private let connectionsRefused: [ChannelLimiter.Refusal: Counter]
     private let bodyBytes: Meter
+    private let fetchesRefused: Counter
     private let commits: Counter
     private let assetsUploaded: Counter
     private let assetBytesIn: Counter
@@ -73,6 +74,7 @@ package final class RequestMetrics: Sendable {
         }
         connectionsRefused = refused
         bodyBytes = Meter(label: "welkin_body_bytes_held", factory: factory)
+        fetchesRefused = Counter(label: "welkin_fetches_refused_total", factory: factory)
         commits = Counter(label: "welkin_commits_total", factory: factory)
         assetsUploaded = Counter(label: "welkin_assets_uploaded_total", factory: factory)
         assetBytesIn = Counter(label: "welkin_asset_received_bytes_total", factory: factory)
@@ -122,6 +124,9 @@ package final class RequestMetrics: Sendable {
     func bodyBytesHeld(change: Int) {
         if change < 0 { bodyBytes.decrement(by: Double(-change)) } else { bodyBytes.increment(by: Double(change)) }
     }
+
+    /// Counts a fetch that was refused because saves needed the processors.
+    func fetchRefused() { fetchesRefused.increment() }
 
     /// Counts a file that is complete.
     func assetUploaded() { assetsUploaded.increment() }
@@ -209,6 +214,9 @@ package final class RequestMetrics: Sendable {
                 help: "Connections closed to keep or accept others, by reason."),
             MetricFamily(
                 name: "welkin_body_bytes_held", kind: .gauge, help: "Bytes of request bodies that are in memory."),
+            MetricFamily(
+                name: "welkin_fetches_refused_total", kind: .counter,
+                help: "Fetches refused because saves needed the processors."),
             MetricFamily(
                 name: "welkin_commits_total", kind: .counter, help: "Changes of partitions that the store told of."),
             MetricFamily(

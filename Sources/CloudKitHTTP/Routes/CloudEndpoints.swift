@@ -7,6 +7,7 @@ import Logging
 struct CloudEndpoints: Sendable {
     let cloud: Cloud
     let answers: AnswerBudget
+    let fetches: FetchLimiter
     let authenticator: Authenticator
     let devices: DeviceEndpoints
     let uploads: AssetUploadEndpoint
@@ -26,13 +27,14 @@ struct CloudEndpoints: Sendable {
     /// - Parameters:
     ///   - rounds: The fewest rounds of a new password's derivation.
     ///   - proofLimiter: The one count of wrong proofs.
+    ///   - fetches: Limits fetches of records while saves need the processors.
     ///   - mail: Sends mail to people; nil: none is sent.
     ///   - provider: Vouches for people, where the cloud has a public URL; nil: none does.
     init(
         cloud: Cloud, authenticator: Authenticator, courier: LongPollService,
         configuration: CloudConfiguration, rounds: Int, proofLimiter: ProofLimiter,
         pushServices: [any PushService], metrics: RequestMetrics,
-        bodyReader: BodyReader, logger: Logger, storage: StorageMonitor?,
+        bodyReader: BodyReader, fetches: FetchLimiter, logger: Logger, storage: StorageMonitor?,
         draining: Draining, mail: (any MailDelivery)?, provider: (any SignInProvider)?
     ) {
         let isSignUpOpen = configuration.isSignUpOpen
@@ -40,6 +42,7 @@ struct CloudEndpoints: Sendable {
         isStrict = configuration.isStrictWebServices
         answers = AnswerBudget(
             bytesMax: configuration.answersBytesMax, sleep: cloud.serverEnvironment.sleep)
+        self.fetches = fetches
         self.authenticator = authenticator
         self.metrics = metrics
         self.bodyReader = bodyReader

@@ -31,7 +31,8 @@ extension EndpointTable {
             addDatabaseEndpoint(
                 name, methods, handler: steps.around { try await handler(try DatabaseCall($0)) })
         }
-        let databases = DatabaseEndpoints(cloud: endpoints.cloud, answers: endpoints.answers)
+        let databases = DatabaseEndpoints(
+            cloud: endpoints.cloud, answers: endpoints.answers, fetches: endpoints.fetches)
         add(.recordsModify, .post, handler: databases.modifyRecords)
         add(.recordsLookup, .post, handler: databases.lookupRecords)
         add(.recordsQuery, .post, handler: databases.queryRecords)

@@ -171,7 +171,7 @@ struct ServeCommand: AsyncParsableCommand {
                 provider: identityProvider,
                 sites: [
                     Console(logs: log.map { ConsoleLogs(store: $0, alerts: AlertFile(folder: folder.path)) })
-                ])
+                ], limitsFetches: true)
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
                 await printStartup(port: port, folder: folder, isNew: isNew)
             }
