@@ -85,7 +85,8 @@ package struct CloudApplication: Sendable {
             rounds: rounds, proofLimiter: proofLimiter, pushServices: pushServices, metrics: metrics,
             bodyReader: bodyReader,
             fetches: FetchLimiter(
-                threads: limitsFetches ? LowPriorityThreads(count: max(1, System.coreCount / 2)) : nil, now: connectionTime,
+                threads: limitsFetches ? LowPriorityThreads(count: max(1, System.coreCount / 2)) : nil,
+                now: connectionTime,
                 sleep: cloud.serverEnvironment.sleep, onRefused: { metrics.fetchRefused() }),
             logger: logger, storage: storage, draining: draining, mail: mail,
             provider: provider)

@@ -28,7 +28,8 @@ final class FetchLimiter: Sendable {
     ///   - threads: Run fetches beside saves; nil: fetches are not limited.
     ///   - onRefused: Called for each fetch that is refused.
     init(
-        threads: LowPriorityThreads?, waitMax: Duration = .seconds(2), now: @escaping @Sendable () -> Instant, sleep: @escaping @Sendable (Duration) async throws -> Void,
+        threads: LowPriorityThreads?, waitMax: Duration = .seconds(2), now: @escaping @Sendable () -> Instant,
+        sleep: @escaping @Sendable (Duration) async throws -> Void,
         onRefused: @escaping @Sendable () -> Void
     ) {
         state = Mutex(State(queue: FetchQueue(processorCount: threads?.count ?? 1, waitMax: waitMax)))
