@@ -480,9 +480,9 @@ let package = Package(
             name: "NotesTests", dependencies: ["Notes", "CloudKit", "CloudKitTesting"], path: "Examples/Notes/Tests",
             swiftSettings: strict),
         // A cloud in a separate process, accessed over plain HTTP.
+        .systemLibrary(name: "CEventPoll", path: "Tests/CEventPoll"),
         .target(
-            name: "CloudUnderTest", path: "Tests/CloudUnderTest", swiftSettings: strict
-        ),
+            name: "CloudUnderTest", dependencies: ["CEventPoll"], path: "Tests/CloudUnderTest", swiftSettings: strict),
         .testTarget(
             name: "BlindnessTests",
             dependencies: [

@@ -28,7 +28,8 @@ let package = Package(
         .target(name: "CSlowDisk"),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
         .target(name: "SeededChance", swiftSettings: strict),
-        .target(name: "CloudUnderTest", swiftSettings: strict),
+        .systemLibrary(name: "CEventPoll"),
+        .target(name: "CloudUnderTest", dependencies: ["CEventPoll"], swiftSettings: strict),
         .executableTarget(
             name: "bare-echo",
             dependencies: [

@@ -13,6 +13,11 @@ package struct DeviceSessions: Sendable {
         try await store.read { try await $0.session(id) }
     }
 
+    /// Returns the standing of a session; nil when it has ended.
+    func standing(_ id: String) async throws -> SessionStanding? {
+        try await store.read { try await $0.standing(ofSession: id) }
+    }
+
     /// Returns the session of a device that shows its secret.
     ///
     /// - Throws: `RequestFailure` `authenticationFailed`.
@@ -95,14 +100,21 @@ package struct DeviceSessions: Sendable {
     /// - Parameter id: Of the session; nothing happens when it has ended.
     package func keep(_ id: String, until expires: Int64) async throws {
         guard !id.isEmpty, let session = try await session(id) else { return }
-        try await extend(session, to: expires, lifetime: .persistent)
+        try await extend(id, of: session.account, from: session.expires, to: expires, lifetime: .persistent)
     }
 
     /// Moves the end of a session further away, when the difference justifies a write.
-    func extend(_ session: DeviceSession, to expires: Int64, lifetime: SessionLifetime) async throws {
-        guard expires - session.expires > lifetime.milliseconds / 20 else { return }
+    ///
+    /// - Parameters:
+    ///   - id: Of the session.
+    ///   - account: Its account's id.
+    ///   - known: The end as it was read.
+    func extend(
+        _ id: String, of account: String, from known: Int64, to expires: Int64, lifetime: SessionLifetime
+    ) async throws {
+        guard expires - known > lifetime.milliseconds / 20 else { return }
         try await store.write { transaction in
-            let key = DeviceSession.key(session.id, of: session.account)
+            let key = DeviceSession.key(id, of: account)
             guard var current = try await DeviceSession.table.row(key, in: transaction), current.expires < expires
             else { return }
             current.expires = expires

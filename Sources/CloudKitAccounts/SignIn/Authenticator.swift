@@ -27,8 +27,14 @@ package final class Authenticator: Sendable {
         var expires: Int64
     }
 
+    private struct SessionEntry {
+        var standing: SessionStanding
+        var expires: Int64
+    }
+
     private struct Cache {
         var entries: [CacheKey: CacheEntry] = [:]
+        var sessions: [String: SessionEntry] = [:]
         /// Raised by forgetting: answers read before are not cached after.
         var revision = 0
     }
@@ -91,6 +97,7 @@ package final class Authenticator: Sendable {
         cache.withLock { cache in
             cache.revision += 1
             cache.entries = cache.entries.filter { $0.value.account != account }
+            cache.sessions = cache.sessions.filter { $0.value.standing.account != account }
         }
     }
 
@@ -99,6 +106,7 @@ package final class Authenticator: Sendable {
         cache.withLock { cache in
             cache.revision += 1
             cache.entries.removeAll(keepingCapacity: true)
+            cache.sessions.removeAll(keepingCapacity: true)
         }
     }
 
@@ -126,38 +134,42 @@ package final class Authenticator: Sendable {
             let token = tokens.open(
                 text, container: key.container, environment: key.environment, apiToken: apiToken)
         else { throw Self.webTokenRefused }
-        guard now < token.expires, let session = try await store.sessions.session(token.device),
-            session.account == token.account, let account = try await store.accounts.account(id: token.account)
+        guard now < token.expires, let session = try await store.sessions.standing(token.device),
+            session.account == token.account
         else { return (AuthenticatedCaller(apiToken: apiToken), nil) }
-        guard !account.isDisabled else { throw RequestFailure.accountDisabled }
-        let next = WebAuthToken(account: account.id, device: session.id, lifetime: token.lifetime, issued: now)
-        try await store.sessions.extend(session, to: next.expires, lifetime: next.lifetime)
+        guard !session.isDisabled else { throw RequestFailure.accountDisabled }
+        let account = session.account
+        let next = WebAuthToken(account: account, device: session.id, lifetime: token.lifetime, issued: now)
+        try await store.sessions.extend(
+            session.id, of: account, from: session.expires, to: next.expires, lifetime: next.lifetime)
         let admission = AuthenticatedCaller(
-            user: try await store.userNames.name(of: account.id, in: key.container),
-            deviceID: displayID(of: session, in: key.container), apiToken: apiToken,
+            user: try await store.userNames.name(of: account, in: key.container),
+            deviceID: displayID(ofSession: session.id, in: key.container), apiToken: apiToken,
             nextWebAuthToken: try tokens.seal(
                 next, container: key.container, environment: key.environment, apiToken: apiToken),
-            keychain: Self.standing(of: session, account), sessionID: session.id)
-        return (admission, account.id)
-    }
-
-    private static func standing(of session: DeviceSession, _ account: Account) -> KeychainStatus {
-        if session.isOutdated(for: account) { return .outdated }
-        return account.isResettingKeys ? .resetting : .current
+            keychain: session.keychain, sessionID: session.id)
+        return (admission, account)
     }
 
     /// Returns whether a session has neither ended nor expired, its account is not disabled, and its keys are the present ones.
     package func isCurrent(sessionID: String) async throws -> Bool {
-        guard let session = try await store.sessions.session(sessionID),
-            store.serverEnvironment.now() < session.expires,
-            let account = try await store.accounts.account(id: session.account)
-        else { return false }
-        return !account.isDisabled && !session.isOutdated(for: account)
+        let now = store.serverEnvironment.now()
+        let (known, revision) = cache.withLock { ($0.sessions[sessionID], $0.revision) }
+        if let known, now < known.expires { return known.standing.isCurrent(at: now) }
+        guard let standing = try await store.sessions.standing(sessionID) else { return false }
+        if cacheLifetime > 0 {
+            cache.withLock { cache in
+                guard cache.revision == revision else { return }
+                if cache.sessions.count >= Self.cacheEntriesMax { cache.sessions.removeAll(keepingCapacity: true) }
+                cache.sessions[sessionID] = SessionEntry(standing: standing, expires: now + cacheLifetime)
+            }
+        }
+        return standing.isCurrent(at: now)
     }
 
-    private func displayID(of session: DeviceSession, in container: ContainerID) -> String {
+    private func displayID(ofSession id: String, in container: ContainerID) -> String {
         let code = HMAC<SHA256>.authenticationCode(
-            for: Array("device:\(session.id):\(container.name)".utf8),
+            for: Array("device:\(id):\(container.name)".utf8),
             using: SymmetricKey(data: store.serverEnvironment.secret))
         return code.prefix(16).hex
     }

@@ -133,6 +133,41 @@ import Testing
         await refuses(as: .unknownAPIToken) { try await admit(api, web, by: authenticator) }
     }
 
+    @Test func `a session is current until it ends, expires, or its account cannot be used`() async throws {
+        let (_, _, grant) = try await signedIn(lifetime: .device)
+        let authenticator = people.authenticator()
+        #expect(try await authenticator.isCurrent(sessionID: grant.deviceID))
+        #expect(try await !authenticator.isCurrent(sessionID: "none"))
+        try await people.accounts.setDisabled(true, email: "ada@example.com")
+        #expect(try await !authenticator.isCurrent(sessionID: grant.deviceID))
+        try await people.accounts.setDisabled(false, email: "ada@example.com")
+        #expect(try await authenticator.isCurrent(sessionID: grant.deviceID))
+        try await people.signIn.end(DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret)))
+        #expect(try await !authenticator.isCurrent(sessionID: grant.deviceID))
+    }
+
+    @Test func `whether a session is current is cached, until it is forgotten or the session is over`() async throws {
+        let (_, _, grant) = try await signedIn(lifetime: .device)
+        let authenticator = people.authenticator(cacheLifetime: 5000)
+        #expect(try await authenticator.isCurrent(sessionID: grant.deviceID))
+        let account = try #require(try await people.store.sessions.session(grant.deviceID)?.account)
+        try await people.signIn.end(DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret)))
+        people.clock.advance(4999)
+        #expect(try await authenticator.isCurrent(sessionID: grant.deviceID))
+        authenticator.forget(account: "another")
+        #expect(try await authenticator.isCurrent(sessionID: grant.deviceID))
+        authenticator.forget(account: account)
+        #expect(try await !authenticator.isCurrent(sessionID: grant.deviceID))
+    }
+
+    @Test func `a session that is known ends in time`() async throws {
+        let (_, _, grant) = try await signedIn(lifetime: .session)
+        let authenticator = people.authenticator(cacheLifetime: 1 << 50)
+        #expect(try await authenticator.isCurrent(sessionID: grant.deviceID))
+        people.clock.advance(SessionLifetime.session.milliseconds)
+        #expect(try await !authenticator.isCurrent(sessionID: grant.deviceID))
+    }
+
     @Test func `a token with origins serves pages of these, and callers that are no pages`() async throws {
         let (token, _) = try await people.tokens.create(
             container: people.container, environment: .development, name: "",

@@ -18,7 +18,9 @@ package final class RawExchange {
     }
 
     private let connections: [RawConnection]
-    private var descriptors: [pollfd] = []
+    private let watcher = SocketWatcher()
+    /// The connections that wait until they can send on.
+    private var sending: Set<Int> = []
     private var pending: [Event] = []
     private var firstPending = 0
 
@@ -33,6 +35,12 @@ package final class RawExchange {
         var connections: [RawConnection] = []
         for index in 0..<count { connections.append(try RawConnection(port: ports[index % ports.count])) }
         self.connections = connections
+        watchAll()
+    }
+
+    private func watchAll() {
+        sending = []
+        for (index, connection) in connections.enumerated() { watcher.add(connection.socket, index: index) }
     }
 
     package var connectionCount: Int { connections.count }
@@ -42,6 +50,7 @@ package final class RawExchange {
         pending = []
         firstPending = 0
         for connection in connections { try connection.connect(port: port) }
+        watchAll()
     }
 
     /// Starts a request on an idle connection.
@@ -53,6 +62,16 @@ package final class RawExchange {
         if case .lost(let failure) = connections[connection].send(request) {
             pending.append(Event(connection: connection, outcome: .lost(failure)))
         }
+        watchSending(connection)
+    }
+
+    /// Waits for the possibility to send as long as a connection has something to send.
+    private func watchSending(_ index: Int) {
+        let connection = connections[index]
+        let wants = connection.socket >= 0 && connection.wantsToWrite
+        guard wants != sending.contains(index) else { return }
+        if wants { sending.insert(index) } else { sending.remove(index) }
+        if connection.socket >= 0 { watcher.change(connection.socket, index: index, sends: wants) }
     }
 
     /// The number of connections that await an answer.
@@ -86,23 +105,23 @@ package final class RawExchange {
 
     /// Waits until a socket is ready and advances it; returns false at the deadline.
     private func wait(until deadline: Moment) -> Bool {
-        descriptors.removeAll(keepingCapacity: true)
-        for connection in connections {
-            let wants = Int16(POLLIN) | (connection.wantsToWrite ? Int16(POLLOUT) : 0)
-            // poll ignores negative descriptors, used for idle connections.
-            descriptors.append(pollfd(fd: connection.isBusy ? connection.socket : -1, events: wants, revents: 0))
-        }
         let left = deadline.nanoseconds - Moment.now.nanoseconds
         guard left > 0 else { return false }
-        let ready = poll(&descriptors, nfds_t(descriptors.count), Int32(min(left / 1_000_000 + 1, 60_000)))
-        guard ready > 0 else { return ready == 0 ? Moment.now < deadline : true }
-        for index in descriptors.indices where descriptors[index].revents != 0 {
+        let ready = watcher.wait(milliseconds: Int32(min(left / 1_000_000 + 1, 60_000)))
+        if ready.isEmpty { return Moment.now < deadline }
+        for index in ready {
+            guard connections[index].isBusy else {
+                // The server has ended an idle connection, which the next request notices.
+                connections[index].disconnect()
+                continue
+            }
             switch connections[index].advance() {
             case .waiting: break
             case .answered(let status):
                 pending.append(Event(connection: index, outcome: .answered(status: status)))
             case .lost(let failure): pending.append(Event(connection: index, outcome: .lost(failure)))
             }
+            watchSending(index)
         }
         return true
     }
