@@ -1,4 +1,5 @@
 import Dispatch
+import Synchronization
 
 #if canImport(Glibc)
     import Glibc
@@ -20,7 +21,11 @@ package final class FolderFileStore: FileStore {
     /// Work that waits for the disk, in order for a file, on a few threads of its own.
     private let queues: [DispatchQueue]
 
+    /// Drafts whose names are durable, among them some that are gone.
+    private let namedDrafts = Mutex<Set<FileID>>([])
+
     private static let queueCount = 8
+    private static let namedDraftsMax = 10_000
 
     /// Opens the folder, and creates it when it is missing.
     ///
@@ -75,7 +80,12 @@ package final class FolderFileStore: FileStore {
             guard let file = try OpenFile(self.draft(id), O_RDONLY, on: self.disk) else { return }
             try file.synchronize()
             // A new draft's name, without which its bytes would be lost.
+            if self.namedDrafts.withLock({ $0.contains(id) }) { return }
             try self.disk.synchronizeFolder(self.path + "/drafts")
+            self.namedDrafts.withLock { named in
+                if named.count >= Self.namedDraftsMax { named.removeAll() }
+                named.insert(id)
+            }
         }
     }
 
@@ -98,6 +108,7 @@ package final class FolderFileStore: FileStore {
     package func delete(_ id: FileID) async throws {
         try await onDisk(id) {
             try self.before(.delete)
+            self.namedDrafts.withLock { _ = $0.remove(id) }
             try self.disk.delete(self.draft(id))
             try FileHold.unlessHeld(self.path) { try self.disk.delete(self.file(id)) }
         }
@@ -155,6 +166,7 @@ package final class FolderFileStore: FileStore {
         try draft.setModified(now())
         try draft.synchronize()
         try before(.rename)
+        namedDrafts.withLock { _ = $0.remove(id) }
         try disk.rename(self.draft(id), to: file(id))
         try before(.flushFolder)
         try disk.synchronizeFolder(folder)

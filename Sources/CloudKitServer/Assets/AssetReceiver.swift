@@ -40,15 +40,20 @@ package struct AssetReceiver: Sendable {
         }
         if bytes.isEmpty { return }
         guard Int64(bytes.count) <= lengthMax - held else { throw RequestFailure.assetTooLarge(lengthMax) }
+        // Counts only with the bytes in the store.
+        var next = checksum
         do {
-            try await cloud.files.append(bytes, to: token.id, at: held)
+            let (arrived, offset) = (bytes, held)
+            async let appended: Void = cloud.files.append(arrived, to: token.id, at: offset)
+            next.update(bytes)
+            try await appended
         } catch let error as FilesError where error.code == .wrongOffset {
             throw RequestFailure(
                 .conflict, "the file is being uploaded elsewhere",
                 remedy: "Ask for the offset with HEAD and go on there.")
         }
         held += Int64(bytes.count)
-        checksum.update(bytes)
+        checksum = next
     }
 
     /// Ends a piece that is not the last: the bytes received are durable then.
