@@ -25,7 +25,13 @@ extension Partition {
     // By bytes, as every engine on disk compares names; String's own equality would make one of two spellings.
     /// Returns a Boolean value that indicates whether two values are equal.
     package static func == (left: Self, right: Self) -> Bool {
-        left.name.utf8.count == right.name.utf8.count && left.name.utf8.elementsEqual(right.name.utf8)
+        guard left.name.utf8.count == right.name.utf8.count else { return false }
+        let isEqual = left.name.utf8.withContiguousStorageIfAvailable { left in
+            right.name.utf8.withContiguousStorageIfAvailable { right in
+                UnsafeRawBufferPointer(left).order(to: UnsafeRawBufferPointer(right)) == 0
+            }
+        }
+        return (isEqual ?? nil) ?? left.name.utf8.elementsEqual(right.name.utf8)
     }
 
     /// Hashes the contents into the given hasher.

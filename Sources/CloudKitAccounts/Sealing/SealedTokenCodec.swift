@@ -15,6 +15,8 @@ package struct SealedTokenCodec: Sendable {
     }
 
     private let key: SymmetricKey
+    /// Has taken the key in, which takes as long as a short payload.
+    private let keyedCode: HMAC<SHA256>
     private let random: @Sendable (Int) -> [UInt8]
 
     /// Bytes that sealing adds to a payload: the nonce in front of it and the check value behind it.
@@ -42,6 +44,7 @@ package struct SealedTokenCodec: Sendable {
             case .hkdf: HKDF<SHA256>.deriveKey(inputKeyMaterial: secret, info: info, outputByteCount: 32)
             case .hmac: SymmetricKey(data: Array(HMAC<SHA256>.authenticationCode(for: info, using: secret)))
             }
+        keyedCode = HMAC(key: key)
         self.random = random
     }
 
@@ -91,6 +94,9 @@ package struct SealedTokenCodec: Sendable {
     }
 
     private func checkValue(of payload: [UInt8], context: [UInt8], count: Int) -> [UInt8] {
-        Array(HMAC<SHA256>.authenticationCode(for: payload + context, using: key).prefix(count))
+        var code = keyedCode
+        code.update(data: payload)
+        code.update(data: context)
+        return Array(code.finalize().prefix(count))
     }
 }

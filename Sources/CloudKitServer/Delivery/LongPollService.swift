@@ -16,6 +16,7 @@ package final class LongPollService: NotificationTransport {
     }
 
     private let cloud: Cloud
+    private let addressSeal: LongPollAddressSeal
     private let hold: Duration
     private let isCurrent: @Sendable (String) async throws -> Bool
     private let waiting = LongPollWaiters()
@@ -30,6 +31,7 @@ package final class LongPollService: NotificationTransport {
         isCurrent: @escaping @Sendable (String) async throws -> Bool = { _ in true }
     ) {
         self.cloud = cloud
+        addressSeal = LongPollAddressSeal(cloud.serverEnvironment)
         self.hold = hold
         self.isCurrent = isCurrent
     }
@@ -49,7 +51,7 @@ package final class LongPollService: NotificationTransport {
     package func next(
         _ path: some StringProtocol, confirmed: String?, max: Int, isConnected: @Sendable () -> Bool = { true }
     ) async throws -> Delivery {
-        guard let address = LongPollAddressSeal(cloud.serverEnvironment).open(path) else {
+        guard let address = addressSeal.open(path) else {
             throw Self.unknownAddress
         }
         var stamp = waiting.enter(address.partition)
