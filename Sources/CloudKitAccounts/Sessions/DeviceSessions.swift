@@ -13,11 +13,6 @@ package struct DeviceSessions: Sendable {
         try await store.read { try await $0.session(id) }
     }
 
-    /// Returns the standing of a session; nil when it has ended.
-    func standing(_ id: String) async throws -> SessionStanding? {
-        try await store.read { try await $0.standing(ofSession: id) }
-    }
-
     /// Returns the session of a device that shows its secret.
     ///
     /// - Throws: `RequestFailure` `authenticationFailed`.

@@ -33,9 +33,16 @@ struct SessionStanding: Hashable, Sendable {
     }
 }
 
+extension DeviceSessions {
+    /// Returns the standing of a session; nil when it has ended.
+    func standing(_ id: String) async throws -> SessionStanding? {
+        try await store.read { try await $0.standing(ofSession: id) }
+    }
+}
+
 extension StorageView {
     /// Returns the standing of a session; nil when it has ended, or its account is gone.
-    func standing(ofSession id: String) async throws -> SessionStanding? {
+    fileprivate func standing(ofSession id: String) async throws -> SessionStanding? {
         guard let owner = try await DeviceSession.owners.row(id, in: self),
             let session = try await SessionStanding.SessionPart.table.row(DeviceSession.key(id, of: owner), in: self),
             let account = try await SessionStanding.AccountPart.table.row(session.account, in: self)
