@@ -75,7 +75,7 @@ final class FetchLimiter: Sendable {
     private func end(_ sender: String, since start: Instant?) {
         let now = now()
         let turn = state.withLock { state in
-            state.queue.end(for: sender, seconds: start.map { (now - $0) / .seconds(1) })
+            state.queue.end(for: sender, seconds: start.map { (now - $0) / .seconds(1) }, at: now)
             return state.queue.waiterCount > 0 ? state.queue.turn(at: now) : nil
         }
         if let turn { resume(turn) }

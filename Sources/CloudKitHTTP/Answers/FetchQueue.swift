@@ -2,7 +2,8 @@
 ///
 /// Pure: the limiter tells what happens and what time it is, and resumes those who may go on. Without saves, and for a few fetches, there
 /// is no limit. Otherwise a number of them runs at a time, with a lower priority, and whoever has used the least time is next, so that
-/// those who fetch little hardly wait.
+/// those who fetch little hardly wait. Where fetches run and none ends, they wait for something else than processors, such as a database
+/// that is away, and nothing is limited.
 struct FetchQueue<Waiter> {
     typealias Instant = ContinuousClock.Instant
 
@@ -37,6 +38,8 @@ struct FetchQueue<Waiter> {
     private(set) var runningCount = 0
     private var savesUnderWay = 0
     private var lastSave: Instant?
+    /// The time at which a fetch ended, or began after none was running.
+    private var lastProgress: Instant?
     /// The time of a fetch beside saves, on average, in seconds.
     private var meanTime = 0.002
     /// The seconds that senders have used beside saves; those that come later begin with what the last one granted had.
@@ -47,6 +50,8 @@ struct FetchQueue<Waiter> {
 
     /// The time after a save in which another one is expected.
     private static var saveInterval: Duration { .milliseconds(100) }
+    /// The time without an end of a fetch after which those that run are not working.
+    private static var stallTime: Duration { .milliseconds(500) }
     /// Senders that are remembered.
     private static var sendersMax: Int { 4096 }
 
@@ -75,15 +80,17 @@ struct FetchQueue<Waiter> {
         lastSave = now
     }
 
-    private func isBesideSaves(at now: Instant) -> Bool {
-        savesUnderWay > 0 || lastSave.map { now - $0 < Self.saveInterval } ?? false
+    private func isLimited(at now: Instant) -> Bool {
+        let isBesideSaves = savesUnderWay > 0 || lastSave.map { now - $0 < Self.saveInterval } ?? false
+        return isBesideSaves && !(lastProgress.map { now - $0 >= Self.stallTime } ?? false)
     }
 
     // MARK: Fetches
 
     /// Begins a fetch, if it need not wait.
     mutating func begin(for sender: String, at now: Instant) -> Beginning {
-        if waiting.isEmpty, runningCount < unlimitedMax || !isBesideSaves(at: now) {
+        if runningCount == 0 { lastProgress = now }
+        if waiting.isEmpty, runningCount < unlimitedMax || !isLimited(at: now) {
             runningCount += 1
             return .unlimited
         }
@@ -102,8 +109,9 @@ struct FetchQueue<Waiter> {
     /// Ends a fetch.
     ///
     /// - Parameter seconds: The time that it took, where it ran beside saves.
-    mutating func end(for sender: String, seconds: Double?) {
+    mutating func end(for sender: String, seconds: Double?, at now: Instant) {
         runningCount -= 1
+        lastProgress = now
         guard let seconds else { return }
         meanTime += (seconds - meanTime) / 16
         used[sender, default: usedByLast] += seconds
@@ -113,13 +121,13 @@ struct FetchQueue<Waiter> {
     /// Lets those go on who can, and refuses those who have waited too long.
     mutating func turn(at now: Instant) -> Turn {
         var turn = Turn()
-        while let first = waiting.first, first.deadline <= now { turn.refused.append(waiting.removeFirst().waiter) }
-        let placesMax = isBesideSaves(at: now) ? runningMax : .max
+        let placesMax = isLimited(at: now) ? runningMax : .max
         while runningCount < placesMax, let index = nextIndex {
             let next = waiting.remove(at: index)
             start(next.sender)
             turn.granted.append(next.waiter)
         }
+        while let first = waiting.first, first.deadline <= now { turn.refused.append(waiting.removeFirst().waiter) }
         if waiting.isEmpty, runningCount == 0 { (used, usedByLast) = ([:], 0) }
         // A fetch that ends looks as well.
         turn.next = waiting.first.map { min($0.deadline, now + Self.saveInterval) }

@@ -11,9 +11,9 @@ import Testing
 
         var refusedCount: Int { state.withLock(\.refused) }
 
-        func limiter(threads: LowPriorityThreads?) -> FetchLimiter {
+        func limiter(threads: LowPriorityThreads?, waitMax: Duration = .seconds(2)) -> FetchLimiter {
             FetchLimiter(
-                threads: threads, now: { self.state.withLock(\.now) },
+                threads: threads, waitMax: waitMax, now: { self.state.withLock(\.now) },
                 sleep: { time in
                     self.state.withLock { $0.now += time }
                     await Task.yield()
@@ -32,7 +32,7 @@ import Testing
 
     @Test func `beside saves, fetches beyond a few wait for each other and are refused after a while`() async throws {
         let observer = Observer()
-        let limiter = observer.limiter(threads: LowPriorityThreads(count: 1))
+        let limiter = observer.limiter(threads: LowPriorityThreads(count: 1), waitMax: .milliseconds(300))
         let held = HeldFetches()
         try await limiter.save {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -48,6 +48,19 @@ import Testing
         }
         #expect(observer.refusedCount == 1)
         #expect(limiter.waiterCount == 0)
+    }
+
+    @Test func `fetches go on while those that run wait for something else`() async throws {
+        let limiter = Observer().limiter(threads: LowPriorityThreads(count: 1))
+        let held = HeldFetches()
+        try await limiter.save {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<20 { group.addTask { try await limiter.fetch(for: "ada") { await held.hold() } } }
+                while held.count < 20 { await Task.yield() }
+                held.release()
+                try await group.waitForAll()
+            }
+        }
     }
 
     @Test func `a fetch beside saves runs on a thread of low priority, and a failure comes through`() async throws {
