@@ -259,7 +259,9 @@ extension EndpointName {
             EndpointDescription(
                 summary: "Sends a file, or a range of it.", place: .path("/assets/file/{token}/{name}"),
                 operations: [
-                    .init(method: "get", answers: [(200, .bytes), (206, .bytes), (304, .none), (416, .none)])
+                    .init(
+                        method: "get",
+                        answers: [(200, .bytes), (206, .bytes), (304, .none), (307, .none), (416, .none)])
                 ])
         default: nil
         }
