@@ -32,7 +32,7 @@ final class FetchLimiter: Sendable {
         sleep: @escaping @Sendable (Duration) async throws -> Void,
         onRefused: @escaping @Sendable () -> Void
     ) {
-        state = Mutex(State(queue: FetchQueue(processorCount: threads?.count ?? 1, waitMax: waitMax)))
+        state = Mutex(State(queue: FetchQueue(threadCount: threads?.count ?? 1, waitMax: waitMax)))
         self.threads = threads
         self.now = now
         self.sleep = sleep

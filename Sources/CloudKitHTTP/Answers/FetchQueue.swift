@@ -52,16 +52,16 @@ struct FetchQueue<Waiter> {
     private static var saveInterval: Duration { .milliseconds(100) }
     /// The time without an end of a fetch after which those that run are not working.
     private static var stallTime: Duration { .milliseconds(500) }
-    /// Senders that are remembered.
+    /// Senders that are remembered; beyond that all are forgotten.
     private static var sendersMax: Int { 4096 }
 
     /// - Parameters:
-    ///   - processorCount: As many fetches run like any other request, and four times as many with a lower priority: some wait for a
-    ///     database.
+    ///   - threadCount: The threads of lower priority. As many fetches run like any other request, and four for each thread together: some
+    ///     wait for a database.
     ///   - waitMax: The time after which a fetch that waits is refused.
-    init(processorCount: Int, waitersMax: Int = 1024, waitMax: Duration = .seconds(2)) {
-        unlimitedMax = processorCount
-        runningMax = 4 * processorCount
+    init(threadCount: Int, waitersMax: Int = 1024, waitMax: Duration = .seconds(2)) {
+        unlimitedMax = threadCount
+        runningMax = 4 * threadCount
         self.waitersMax = waitersMax
         self.waitMax = waitMax
     }
@@ -112,10 +112,15 @@ struct FetchQueue<Waiter> {
     mutating func end(for sender: String, seconds: Double?, at now: Instant) {
         runningCount -= 1
         lastProgress = now
-        guard let seconds else { return }
-        meanTime += (seconds - meanTime) / 16
-        used[sender, default: usedByLast] += seconds
-        if used.count > Self.sendersMax { used = used.filter { $0.value > usedByLast } }
+        if let seconds {
+            meanTime += (seconds - meanTime) / 16
+            if used.count >= Self.sendersMax, used[sender] == nil { used.removeAll(keepingCapacity: true) }
+            used[sender, default: usedByLast] += seconds
+        }
+        if waiting.isEmpty, runningCount == 0 {
+            used.removeAll(keepingCapacity: true)
+            usedByLast = 0
+        }
     }
 
     /// Lets those go on who can, and refuses those who have waited too long.
@@ -128,7 +133,6 @@ struct FetchQueue<Waiter> {
             turn.granted.append(next.waiter)
         }
         while let first = waiting.first, first.deadline <= now { turn.refused.append(waiting.removeFirst().waiter) }
-        if waiting.isEmpty, runningCount == 0 { (used, usedByLast) = ([:], 0) }
         // A fetch that ends looks as well.
         turn.next = waiting.first.map { min($0.deadline, now + Self.saveInterval) }
         return turn

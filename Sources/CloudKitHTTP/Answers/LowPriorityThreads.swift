@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import NIOCore
 import Synchronization
 
 /// Threads that run while the others of the machine leave the processors free, and a little besides.
@@ -7,22 +8,9 @@ import Synchronization
 /// They begin with their first job.
 final class LowPriorityThreads: TaskExecutor {
     private struct State {
-        var jobs: [UnownedJob] = []
-        var firstJob = 0
+        var jobs = CircularBuffer<UnownedJob>()
         var threadCount = 0
         var isStopped = false
-
-        mutating func next() -> UnownedJob? {
-            guard firstJob < jobs.count else { return nil }
-            defer {
-                firstJob += 1
-                if firstJob == jobs.count {
-                    jobs.removeAll(keepingCapacity: true)
-                    firstJob = 0
-                }
-            }
-            return jobs[firstJob]
-        }
     }
 
     /// The number of threads.
@@ -71,7 +59,7 @@ final class LowPriorityThreads: TaskExecutor {
         #endif
         while true {
             wake.wait()
-            let (job, isStopped) = state.withLock { ($0.next(), $0.isStopped) }
+            let (job, isStopped) = state.withLock { ($0.jobs.popFirst(), $0.isStopped) }
             guard let job else {
                 if isStopped { return }
                 continue

@@ -28,21 +28,29 @@ import Testing
         var count: Int { continuations.withLock(\.count) }
         func hold() async { await withCheckedContinuation { held in continuations.withLock { $0.append(held) } } }
         func release() { for held in continuations.withLock({ $0 }) { held.resume() } }
+
+        /// Runs fetches that are held while `body` lasts.
+        func run(
+            _ wanted: Int, by limiter: FetchLimiter, while body: () async throws -> Void = {}
+        ) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<wanted { group.addTask { try await limiter.fetch(for: "ada") { await self.hold() } } }
+                while count < wanted { await Task.yield() }
+                try await body()
+                release()
+                try await group.waitForAll()
+            }
+        }
     }
 
     @Test func `beside saves, fetches beyond a few wait for each other and are refused after a while`() async throws {
         let observer = Observer()
         let limiter = observer.limiter(threads: LowPriorityThreads(count: 1), waitMax: .milliseconds(300))
-        let held = HeldFetches()
         try await limiter.save {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<4 { group.addTask { try await limiter.fetch(for: "ada") { await held.hold() } } }
-                while held.count < 4 { await Task.yield() }
+            try await HeldFetches().run(4, by: limiter) {
                 let failure = await #expect(throws: RequestFailure.self) { try await limiter.fetch(for: "bob") {} }
                 #expect(failure?.code == .tryAgainLater)
                 #expect(failure?.retryAfter == 1)
-                held.release()
-                try await group.waitForAll()
             }
             #expect(try await limiter.fetch(for: "bob") { 7 } == 7)
         }
@@ -52,45 +60,26 @@ import Testing
 
     @Test func `fetches go on while those that run wait for something else`() async throws {
         let limiter = Observer().limiter(threads: LowPriorityThreads(count: 1))
-        let held = HeldFetches()
-        try await limiter.save {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<20 { group.addTask { try await limiter.fetch(for: "ada") { await held.hold() } } }
-                while held.count < 20 { await Task.yield() }
-                held.release()
-                try await group.waitForAll()
-            }
-        }
+        try await limiter.save { try await HeldFetches().run(20, by: limiter) }
     }
 
     @Test func `a fetch beside saves runs on a thread of low priority, and a failure comes through`() async throws {
         struct Failure: Error {}
         let limiter = Observer().limiter(threads: LowPriorityThreads(count: 1))
-        let held = HeldFetches()
         try await limiter.save {
-            async let first: Void = limiter.fetch(for: "ada") { await held.hold() }
-            while held.count < 1 { await Task.yield() }
-            let executors = try await limiter.fetch(for: "bob") {
-                (unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor != nil }, 7)
+            try await HeldFetches().run(1, by: limiter) {
+                let executors = try await limiter.fetch(for: "bob") {
+                    (unsafe withUnsafeCurrentTask { unsafe $0?.unownedTaskExecutor != nil }, 7)
+                }
+                #expect(executors == (true, 7))
+                await #expect(throws: Failure.self) { try await limiter.fetch(for: "bob") { throw Failure() } }
             }
-            #expect(executors == (true, 7))
-            await #expect(throws: Failure.self) { try await limiter.fetch(for: "bob") { throw Failure() } }
-            held.release()
-            try await first
         }
     }
 
     @Test func `without threads nothing is limited`() async throws {
         let limiter = Observer().limiter(threads: nil)
-        let held = HeldFetches()
-        try await limiter.save {
-            try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 0..<100 { group.addTask { try await limiter.fetch(for: "ada") { await held.hold() } } }
-                while held.count < 100 { await Task.yield() }
-                held.release()
-                try await group.waitForAll()
-            }
-        }
+        try await limiter.save { try await HeldFetches().run(100, by: limiter) }
     }
 
     @Test func `threads run what they are given until they are stopped, and then the caller does`() async throws {

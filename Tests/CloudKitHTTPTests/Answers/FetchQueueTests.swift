@@ -6,9 +6,9 @@ import Testing
     private static let start = ContinuousClock.Instant.now
     private static func at(_ milliseconds: Int) -> ContinuousClock.Instant { start + .milliseconds(milliseconds) }
 
-    /// A queue of one processor beside a save, with as many fetches as may run.
+    /// A queue of one thread beside a save, with as many fetches as may run.
     private static func fullQueue(waitersMax: Int = 1024) -> FetchQueue<Int> {
-        var queue = FetchQueue<Int>(processorCount: 1, waitersMax: waitersMax)
+        var queue = FetchQueue<Int>(threadCount: 1, waitersMax: waitersMax)
         queue.saveBegan()
         #expect(queue.begin(for: "ada", at: at(0)) == .unlimited)
         for _ in 0..<3 { #expect(queue.begin(for: "ada", at: at(0)) == .besideSaves) }
@@ -17,7 +17,7 @@ import Testing
     }
 
     @Test func `without saves there is no limit`() {
-        var queue = FetchQueue<Int>(processorCount: 1)
+        var queue = FetchQueue<Int>(threadCount: 1)
         for _ in 0..<100 { #expect(queue.begin(for: "ada", at: Self.at(0)) == .unlimited) }
         for _ in 0..<100 { queue.end(for: "ada", seconds: nil, at: Self.at(0)) }
         queue.saveBegan()
@@ -59,6 +59,16 @@ import Testing
         #expect(queue.turn(at: Self.at(40)).granted == [6], "who comes later does not begin with nothing")
         queue.end(for: "eve", seconds: 0.5, at: Self.at(50))
         #expect(queue.turn(at: Self.at(50)).granted == [5])
+    }
+
+    @Test func `what a sender has used is forgotten when nothing runs`() {
+        var queue = Self.fullQueue()
+        for _ in 0..<4 { queue.end(for: "ada", seconds: 1, at: Self.at(10)) }
+        for _ in 0..<4 { _ = queue.begin(for: "eve", at: Self.at(20)) }
+        #expect(queue.wait(1, for: "ada", at: Self.at(20)) == true)
+        #expect(queue.wait(2, for: "bob", at: Self.at(21)) == true)
+        queue.end(for: "eve", seconds: 0.01, at: Self.at(30))
+        #expect(queue.turn(at: Self.at(30)).granted == [1], "who came first")
     }
 
     @Test func `those who wait too long are refused, and only so many wait`() {
