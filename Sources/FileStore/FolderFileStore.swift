@@ -108,7 +108,6 @@ package final class FolderFileStore: FileStore {
     package func delete(_ id: FileID) async throws {
         try await onDisk(id) {
             try self.before(.delete)
-            self.namedDrafts.withLock { _ = $0.remove(id) }
             try self.disk.delete(self.draft(id))
             try FileHold.unlessHeld(self.path) { try self.disk.delete(self.file(id)) }
         }
@@ -137,6 +136,8 @@ package final class FolderFileStore: FileStore {
 
     private func appendNow(_ bytes: [UInt8], to id: FileID, at offset: Int64) throws {
         try before(.append)
+        // Another draft than an earlier one of this name.
+        if offset == 0 { namedDrafts.withLock { _ = $0.remove(id) } }
         let flags = offset == 0 ? O_WRONLY | O_CREAT : O_WRONLY
         guard let file = try OpenFile(draft(id), flags, on: disk), try file.length == offset else {
             throw FileStoreError(.wrongOffset, "append to a file")
@@ -166,7 +167,6 @@ package final class FolderFileStore: FileStore {
         try draft.setModified(now())
         try draft.synchronize()
         try before(.rename)
-        namedDrafts.withLock { _ = $0.remove(id) }
         try disk.rename(self.draft(id), to: file(id))
         try before(.flushFolder)
         try disk.synchronizeFolder(folder)

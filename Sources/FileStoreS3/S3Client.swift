@@ -77,29 +77,35 @@ struct S3Client: Sendable {
     /// The service sends it as a file that no browser renders.
     func directURL(of key: String, lifetime: Int) -> String? {
         guard let endpoint = settings.publicEndpoint else { return nil }
-        let path = "/" + place.bucket + "/" + place.prefix + key
-        let query = SignatureV4(accessKey: settings.accessKey, secretKey: settings.secretKey, region: settings.region)
-            .urlQuery(
-                path: path, host: S3Settings.host(of: endpoint),
-                query: [
-                    ("response-content-disposition", "attachment"),
-                    ("response-content-type", "application/octet-stream"),
-                ], lifetime: lifetime, time: S3Time(milliseconds: connection.now()))
+        let path = path(of: key)
+        let query = signer.urlQuery(
+            path: path, host: S3Settings.host(of: endpoint),
+            query: [
+                ("response-content-disposition", "attachment"),
+                ("response-content-type", "application/octet-stream"),
+            ], lifetime: lifetime, time: S3Time(milliseconds: connection.now()))
         return endpoint + SignatureV4.encoded(path, keepsSlashes: true) + "?" + query
+    }
+
+    private var signer: SignatureV4 {
+        SignatureV4(accessKey: settings.accessKey, secretKey: settings.secretKey, region: settings.region)
+    }
+
+    /// Returns the path of an object, or of the bucket.
+    private func path(of key: String?) -> String {
+        "/" + place.bucket + (key.map { "/" + place.prefix + $0 } ?? "")
     }
 
     private func signed(_ request: Request) -> HTTPClient.Request {
         let time = S3Time(milliseconds: connection.now())
-        let path = "/" + place.bucket + (request.key.map { "/" + place.prefix + $0 } ?? "")
+        let path = path(of: request.key)
         let payload = SignatureV4.digest(request.body)
         var headers = request.headers
         headers["x-amz-date"] = time.stamp
         headers["x-amz-content-sha256"] = payload
         var all = headers
         all["host"] = settings.host
-        let signature = SignatureV4(
-            accessKey: settings.accessKey, secretKey: settings.secretKey, region: settings.region)
-        headers["authorization"] = signature.authorization(
+        headers["authorization"] = signer.authorization(
             method: request.method, path: path, query: request.query, headers: all, payload: payload, time: time)
         let query = SignatureV4.encoded(request.query)
         return HTTPClient.Request(

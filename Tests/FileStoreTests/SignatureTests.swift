@@ -5,21 +5,20 @@ import Testing
 /// The examples of AWS's page "Authenticating Requests: Using the Authorization Header" and of the one on query parameters, and one that another program signed.
 @Suite("Signatures of requests", .timeLimit(.minutes(20))) struct SignatureTests {
     private static let empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+    private static let signer = SignatureV4(
+        accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", region: "us-east-1")
     private static let time = S3Time(milliseconds: 1_369_353_600_000)
 
     private func signature(
         _ method: String, _ path: String, _ query: [(String, String)] = [], _ headers: [String: String] = [:],
         _ body: String = ""
     ) -> String {
-        let signer = SignatureV4(
-            accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-            region: "us-east-1")
         let payload = SignatureV4.digest(Array(body.utf8))
         var all = [
             "host": "examplebucket.s3.amazonaws.com", "x-amz-date": Self.time.stamp, "x-amz-content-sha256": payload,
         ]
         all.merge(headers) { $1 }
-        return signer.authorization(
+        return Self.signer.authorization(
             method: method, path: path, query: query, headers: all, payload: payload, time: Self.time)
     }
 
@@ -49,11 +48,8 @@ import Testing
     }
 
     @Test func `a URL is the permission to get an object`() {
-        let signer = SignatureV4(
-            accessKey: "AKIAIOSFODNN7EXAMPLE", secretKey: "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
-            region: "us-east-1")
         #expect(
-            signer.urlQuery(
+            Self.signer.urlQuery(
                 path: "/test.txt", host: "examplebucket.s3.amazonaws.com", query: [], lifetime: 86_400, time: Self.time)
                 == "X-Amz-Algorithm=AWS4-HMAC-SHA256"
                 + "&X-Amz-Credential=AKIAIOSFODNN7EXAMPLE%2F20130524%2Fus-east-1%2Fs3%2Faws4_request"

@@ -101,16 +101,22 @@ import Testing
         #expect(cloud.count(.get) == 0)
     }
 
-    @Test func `a file comes from where the cloud leads, without what concerns the cloud`() async throws {
-        let cloud = ScriptedAssetCloud()
+    /// Saves a file of three pieces, and has another device fetch it from a cloud that leads downloads elsewhere.
+    ///
+    /// - Parameter prepare: Called before the device fetches.
+    private func fetchLedFile(from cloud: ScriptedAssetCloud, prepare: () -> Void = {}) async throws -> [UInt8] {
         cloud.state.withLock { $0.directHost = "objects.test" }
-        let a = try AssetDevice(cloud)
-        let b = try AssetDevice(cloud)
+        let (a, b) = (try AssetDevice(cloud), try AssetDevice(cloud))
         let record = record("r")
         record["photo"] = CKAsset(fileURL: try a.file("f", 250_000))
         try await a.container.privateCloudDatabase.save(record)
-        let read = try await b.container.privateCloudDatabase.record(for: record.recordID)
-        #expect(try contents(read, "photo") == AssetDevice.bytes(250_000))
+        prepare()
+        return try contents(await b.container.privateCloudDatabase.record(for: record.recordID), "photo")
+    }
+
+    @Test func `a file comes from where the cloud leads, without what concerns the cloud`() async throws {
+        let cloud = ScriptedAssetCloud()
+        #expect(try await fetchLedFile(from: cloud) == AssetDevice.bytes(250_000))
         let direct = cloud.state.withLock { $0.requests.filter { $0.url.host == "objects.test" } }
         #expect(direct.count == 3)
         #expect(direct.allSatisfy { Array($0.headers.keys) == ["Range"] })
@@ -119,20 +125,16 @@ import Testing
     @Test(arguments: ["objects.test", "http://objects.test"])
     func `a file comes through the cloud where it does not come from elsewhere`(host: String) async throws {
         let cloud = ScriptedAssetCloud()
-        cloud.state.withLock { $0.directHost = "objects.test" }
-        let a = try AssetDevice(cloud)
-        let b = try AssetDevice(cloud)
-        let record = record("r")
-        record["photo"] = CKAsset(fileURL: try a.file("f", 250_000))
-        try await a.container.privateCloudDatabase.save(record)
-        // The first answer leads elsewhere, and the request there breaks, or would not be encrypted.
-        if host == "objects.test" {
-            cloud.trouble(.get, .answers { $0 }, .breaks(after: 0))
-        } else {
-            cloud.trouble(.get, .answers { _ in TransportResponse(status: 307, headers: ["Location": host + "/x"]) })
+        let bytes = try await fetchLedFile(from: cloud) {
+            // The first answer leads elsewhere, and the request there breaks, or would not be encrypted.
+            if host == "objects.test" {
+                cloud.trouble(.get, .answers { $0 }, .breaks(after: 0))
+            } else {
+                cloud.trouble(
+                    .get, .answers { _ in TransportResponse(status: 307, headers: ["Location": host + "/x"]) })
+            }
         }
-        let read = try await b.container.privateCloudDatabase.record(for: record.recordID)
-        #expect(try contents(read, "photo") == AssetDevice.bytes(250_000))
+        #expect(bytes == AssetDevice.bytes(250_000))
         let hosts = cloud.state.withLock { $0.requests.filter { $0.method == .get }.map { $0.url.host ?? "" } }
         #expect(hosts.filter { $0 == "objects.test" }.count == (host == "objects.test" ? 1 : 0))
         #expect(hosts.suffix(3) == ["files.test", "files.test", "files.test"])
