@@ -18,6 +18,13 @@ package protocol OrderedStore: Sendable {
         _ body: @Sendable (inout ReadTransaction) async throws -> Value
     ) async throws -> Value
 
+    /// Reads one partition, most likely nothing of it but some keys: an engine for which each read takes a round trip reads them together, without
+    /// a transaction. A body that reads more runs once more, in one.
+    func read<Value: Sendable>(
+        _ partition: Partition, expecting keys: [Bytes],
+        _ body: @Sendable (inout ReadTransaction) async throws -> Value
+    ) async throws -> Value
+
     /// Reads and writes partitions, all or nothing, durable on return.
     ///
     /// - Parameter partitions: The first is the transaction's home: keys given without a partition belong to it.
@@ -41,6 +48,14 @@ package protocol OrderedStore: Sendable {
 extension OrderedStore {
     /// No damage: the store keeps its values in memory.
     package var damage: StoreDamage { .none }
+
+    /// Reads one partition: the values are at hand, whichever keys are read.
+    package func read<Value: Sendable>(
+        _ partition: Partition, expecting keys: [Bytes],
+        _ body: @Sendable (inout ReadTransaction) async throws -> Value
+    ) async throws -> Value {
+        try await read(partition, body)
+    }
 }
 
 extension OrderedStore {

@@ -23,6 +23,8 @@ final class HintExchange: Sendable {
         var running: Task<Void, Never>?
         /// The pipe whose other end wakes the thread.
         var wakeDescriptor: CInt = -1
+        /// Whether the thread waits for the pipe, which nobody has written to.
+        var isAsleep = false
     }
 
     private let options: PostgresStore.Options
@@ -47,7 +49,7 @@ final class HintExchange: Sendable {
             for partition in partitions where state.known.insert(partition).inserted {
                 state.outgoing.append(partition)
             }
-            wake(state)
+            wake(&state)
         }
     }
 
@@ -80,7 +82,7 @@ final class HintExchange: Sendable {
     func end() async {
         let running = state.withLock { state in
             state.isClosed = true
-            wake(state)
+            wake(&state)
             return state.running
         }
         await running?.value
@@ -88,7 +90,9 @@ final class HintExchange: Sendable {
 
     private var isClosed: Bool { state.withLock { $0.isClosed } }
 
-    private func wake(_ state: State) {
+    private func wake(_ state: inout State) {
+        guard state.isAsleep else { return }
+        state.isAsleep = false
         var byte: UInt8 = 0
         // A pipe that is full wakes as well.
         if state.wakeDescriptor >= 0 { _ = write(state.wakeDescriptor, &byte, 1) }
@@ -108,12 +112,14 @@ final class HintExchange: Sendable {
                 }
                 failures = 0
                 var lastPause = options.now()
+                var lastMessages: UInt64 = 0
                 // What was reported while there was no connection.
                 state.withLock { $0.mark += 1 }
                 while !isClosed {
                     let received = try await withTaskExecutorPreference(connection.thread) {
-                        try wait(on: connection, input)
+                        try wait(on: connection, input, after: lastMessages)
                     }
+                    lastMessages = options.now()
                     if let received, !received.isEmpty { receive(received) }
                     // Also while messages keep coming.
                     if received == nil || options.now() &- lastPause >= options.pollInterval.nanoseconds {
@@ -130,27 +136,40 @@ final class HintExchange: Sendable {
         }
     }
 
+    /// The least time between messages of a process, and between its looks at those of others, in nanoseconds: what comes faster shares a message,
+    /// so that hints cost a process no more than this however many others there are.
+    private static let gap: UInt64 = 2_000_000
+
     /// Sends what there is to send, and waits for messages, for a call to `send`, or until the pause is over.
     ///
+    /// - Parameter last: When it last returned.
     /// - Returns: The partitions that others report; nil: the pause is over.
-    private func wait(on connection: PostgresConnection, _ input: CInt) throws(PostgresFailure) -> [Partition]? {
+    private func wait(
+        on connection: PostgresConnection, _ input: CInt, after last: UInt64
+    ) throws(PostgresFailure) -> [Partition]? {
+        let passed = options.now() &- last
+        if passed < Self.gap { usleep(UInt32((Self.gap - passed) / 1000)) }
         let texts = try connection.use { (session) throws(PostgresFailure) -> [String]? in
-            let outgoing = state.withLock { state in
+            let (outgoing, isClosed) = state.withLock { state in
                 defer { (state.outgoing, state.known) = ([], []) }
-                return state.outgoing
+                state.isAsleep = state.outgoing.isEmpty && !state.isClosed
+                return (state.outgoing, state.isClosed)
             }
+            if isClosed, outgoing.isEmpty { return [] }
             for text in HintMessage.texts(of: outgoing, from: sender) {
                 try session.run(PostgresRequest(.notify, .text(channel), .text(text)))
             }
             // Some may have come with the answers.
             let early = try session.takeNotifications(isReadable: false)
-            if !early.isEmpty { return early }
+            if !early.isEmpty || !outgoing.isEmpty { return early }
             var descriptors = [
                 pollfd(fd: session.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: input, events: Int16(POLLIN), revents: 0),
             ]
             let milliseconds = CInt(clamping: options.pollInterval.nanoseconds / 1_000_000)
-            guard poll(&descriptors, 2, milliseconds) > 0 else { return nil }
+            let count = poll(&descriptors, 2, milliseconds)
+            state.withLock { $0.isAsleep = false }
+            guard count > 0 else { return nil }
             if descriptors[1].revents != 0 { Self.drain(input) }
             return try session.takeNotifications(isReadable: descriptors[0].revents != 0)
         }

@@ -7,6 +7,12 @@ struct StoredEntry: Sendable {
     let sum: Int64
 }
 
+/// The rows that were found under expected keys, and in each of the expected ranges.
+struct FoundRows: Sendable {
+    var ofKeys: [StoredEntry] = []
+    var ofRanges: [[StoredEntry]] = []
+}
+
 extension PostgresSession {
     /// The keys that one statement asks for, and the rows that one brings.
     private static let rowsMax = 2000
@@ -39,9 +45,7 @@ extension PostgresSession {
         var found: [StoredEntry] = []
         while found.count < limit, !range.isEmpty {
             let count = min(limit - found.count, Self.rowsMax)
-            let scan = PostgresRequest(
-                reverse ? .scanBack : .scan, .bytes(partition.bytes), .bytes(range.lower), .bytes(range.upper),
-                .integer(Int64(count)))
+            let scan = PostgresRequest.scan(range, of: partition, limit: count, reverse: reverse)
             let page = try rows(of: [scan], key: nil, first: first)
             first = []
             found += page
@@ -82,6 +86,37 @@ extension PostgresAnswer {
 }
 
 extension PostgresRequest {
+    /// The entries of an expected range, as many as may be remembered; a range with more is read by who needs it.
+    static let expectedEntriesMax = 100
+
+    /// The statements that read what is expected: those of keys, then one for each range.
+    static func reads(_ expected: ExpectedReads, of partition: PartitionKey) -> [PostgresRequest] {
+        values(under: expected.keys[...], of: partition)
+            + expected.ranges.map { scan($0, of: partition, limit: expectedEntriesMax + 1, reverse: false) }
+    }
+
+    /// The statement that reads the first or, in reverse, the last entries of a range.
+    fileprivate static func scan(
+        _ range: KeyRange, of partition: PartitionKey, limit: Int, reverse: Bool
+    ) -> PostgresRequest {
+        PostgresRequest(
+            reverse ? .scanBack : .scan, .bytes(partition.bytes), .bytes(range.lower), .bytes(range.upper),
+            .integer(Int64(limit)))
+    }
+
+    /// The statement that reads entries by a few keys, all in one state of the partition.
+    ///
+    /// - Parameter keys: At least one.
+    static func valuesAtOnce(under keys: [Bytes], of partition: PartitionKey) -> PostgresRequest? {
+        guard let rows = PostgresStatement.rowCounts.last(where: { $0 >= keys.count }), let last = keys.last else {
+            return nil
+        }
+        // The last key more than once is one row more than once.
+        let padded = keys + [Bytes](repeating: last, count: rows - keys.count)
+        return PostgresRequest(
+            .values(rows: rows), parameters: [.bytes(partition.bytes)] + padded.map { .bytes($0) })
+    }
+
     /// The statements that read entries by their keys.
     static func values(under keys: ArraySlice<Bytes>, of partition: PartitionKey) -> [PostgresRequest] {
         var requests: [PostgresRequest] = []

@@ -53,8 +53,8 @@ struct PostgresSession: ~Copyable {
     /// The socket; -1 if there is none.
     var descriptor: CInt { connection.map { PQsocket($0) } ?? -1 }
 
-    /// The warnings that the server has sent.
-    var warningCount: Int { Int(warnings.pointee) }
+    /// The number of warnings that the server has sent with or before the answers read so far.
+    var warningCounter: UnsafePointer<CInt> { UnsafePointer(warnings) }
 
     /// The values that errors show.
     var details: [String: String] { configuration.details }

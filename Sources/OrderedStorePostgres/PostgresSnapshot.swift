@@ -12,6 +12,8 @@ final class PostgresSnapshot: Snapshot {
         var failure: PostgresFailure?
         /// The values that were read by key, of a batch of writes.
         var known: [Partition: [Bytes: Bytes?]] = [:]
+        /// All entries of ranges that were read.
+        var knownRanges: [Partition: [KeyRange: [Entry]]] = [:]
         var knownByteCount = 0
     }
 
@@ -19,7 +21,7 @@ final class PostgresSnapshot: Snapshot {
     private let values: PostgresValues
     private let turn: Int
     private let remembers: Bool
-    private let expected: @Sendable () -> [Bytes]
+    private let expected: @Sendable () -> ExpectedReads
     private let state: Mutex<State>
 
     /// More is not remembered, in bytes.
@@ -28,10 +30,10 @@ final class PostgresSnapshot: Snapshot {
     /// - Parameters:
     ///   - first: Statements that begin the transaction; none: it was begun.
     ///   - remembers: Whether the partitions are locked.
-    ///   - expected: Returns keys that are read together with others, since writers that wait will ask for them.
+    ///   - expected: Returns what is read together with something else, since writers that wait will ask for it.
     init(
         _ connection: PostgresConnection, values: PostgresValues, turn: Int, first: [PostgresRequest], remembers: Bool,
-        expected: @escaping @Sendable () -> [Bytes] = { [] }
+        expected: @escaping @Sendable () -> ExpectedReads = { ExpectedReads() }
     ) {
         self.connection = connection
         self.values = values
@@ -47,14 +49,14 @@ final class PostgresSnapshot: Snapshot {
     /// Whether a statement was sent.
     var hasBegun: Bool { state.withLock { $0.first.isEmpty } }
 
-    func get(_ key: Bytes, in partition: Partition) throws(StoreError) -> Bytes? {
+    func get(_ key: Bytes, in partition: Partition) async throws(StoreError) -> Bytes? {
         if remembers, let known = state.withLock({ $0.known[partition]?[key] }) { return known }
-        return try get([key], in: partition)[0]
+        return try await get([key], in: partition)[0]
     }
 
-    func get(_ keys: [Bytes], in partition: Partition) throws(StoreError) -> [Bytes?] {
+    func get(_ keys: [Bytes], in partition: Partition) async throws(StoreError) -> [Bytes?] {
         if keys.isEmpty { return [] }
-        guard remembers else { return try read(keys, in: partition) }
+        guard remembers else { return try await read(keys, in: partition) }
         var found = [Bytes?](repeating: nil, count: keys.count)
         var missing: [Int] = []
         state.withLock { state in
@@ -65,7 +67,7 @@ final class PostgresSnapshot: Snapshot {
         }
         if missing.isEmpty { return found }
         let wanted = missing.map { keys[$0] }
-        let read = try read(wanted, ahead: expectedKeys(besides: wanted, in: partition), in: partition)
+        let read = try await read(wanted, ahead: expectedKeys(besides: wanted, in: partition), in: partition)
         for (index, value) in zip(missing, read) { found[index] = value }
         remember(wanted, read, in: partition)
         return found
@@ -73,7 +75,8 @@ final class PostgresSnapshot: Snapshot {
 
     /// Returns the keys that waiting writers will ask for, as far as they are not known.
     private func expectedKeys(besides wanted: [Bytes], in partition: Partition) -> [Bytes] {
-        let expected = Set(expected())
+        // Ranges are the same for all writers of a partition, and were read for the first one.
+        let expected = Set(expected().keys)
         if expected.isEmpty { return [] }
         return state.withLock { state in
             guard state.knownByteCount < Self.knownBytesMax else { return [] }
@@ -84,17 +87,24 @@ final class PostgresSnapshot: Snapshot {
 
     func scan(
         _ range: KeyRange, in partition: Partition, limit: Int, reverse: Bool
-    ) throws(StoreError) -> [Entry] {
+    ) async throws(StoreError) -> [Entry] {
+        if remembers, let known = state.withLock({ $0.knownRanges[partition]?[range] }) {
+            return Array(reverse ? known.reversed().prefix(limit) : known.prefix(limit))
+        }
         let key = values.key(of: partition)
-        let rows = try exchange { (session, first) throws(PostgresFailure) in
+        let rows = try await exchange { (session, first) throws(PostgresFailure) in
             try session.entries(in: range, of: key, limit: limit, reverse: reverse, first: first)
         }
-        return try values.entries(rows, of: key, in: partition)
+        let entries = try values.entries(rows, of: key, in: partition)
+        if remembers, entries.count < limit, entries.count <= PostgresRequest.expectedEntriesMax {
+            remember(range, reverse ? entries.reversed() : entries, in: partition)
+        }
+        return entries
     }
 
-    func rows(_ range: KeyRange, in partition: Partition, limit: Int) throws(StoreError) -> [RawEntry] {
+    func rows(_ range: KeyRange, in partition: Partition, limit: Int) async throws(StoreError) -> [RawEntry] {
         let key = values.key(of: partition)
-        let rows = try exchange { (session, first) throws(PostgresFailure) in
+        let rows = try await exchange { (session, first) throws(PostgresFailure) in
             try session.entries(in: range, of: key, limit: limit, reverse: false, first: first)
         }
         return values.rawEntries(rows, of: key, in: partition)
@@ -103,9 +113,9 @@ final class PostgresSnapshot: Snapshot {
     /// - Parameter ahead: Keys that are read in the same exchange, and remembered.
     private func read(
         _ keys: [Bytes], ahead: [Bytes] = [], in partition: Partition
-    ) throws(StoreError) -> [Bytes?] {
+    ) async throws(StoreError) -> [Bytes?] {
         let key = values.key(of: partition)
-        let rows = try exchange { (session, first) throws(PostgresFailure) in
+        let rows = try await exchange { (session, first) throws(PostgresFailure) in
             try session.entries(under: keys + ahead, in: key, first: first)
         }
         if ahead.isEmpty { return try values.values(keys, from: rows, of: key, in: partition) }
@@ -115,8 +125,21 @@ final class PostgresSnapshot: Snapshot {
         return try values.values(keys, from: own, of: key, in: partition)
     }
 
+    /// Remembers what was read for those who expect it.
+    func remember(_ expected: ExpectedReads, _ rows: FoundRows, in partition: Partition) {
+        remember(expected.keys, rows.ofKeys, in: partition)
+        let key = values.key(of: partition)
+        for (range, rows) in zip(expected.ranges, rows.ofRanges) where rows.count <= PostgresRequest.expectedEntriesMax
+        {
+            // A damaged one is reported to who reads the range.
+            if let entries = try? values.entries(rows, of: key, in: partition) {
+                remember(range, entries, in: partition)
+            }
+        }
+    }
+
     /// Remembers the rows under keys that nobody has asked for yet; a damaged one is read again by who asks.
-    func remember(_ keys: [Bytes], _ rows: [StoredEntry], in partition: Partition) {
+    private func remember(_ keys: [Bytes], _ rows: [StoredEntry], in partition: Partition) {
         if keys.isEmpty { return }
         let sound = values.rawEntries(rows, of: values.key(of: partition), in: partition)
         let damaged = Set(sound.filter { $0.value == nil }.map(\.key))
@@ -135,7 +158,25 @@ final class PostgresSnapshot: Snapshot {
         }
     }
 
+    /// - Parameter entries: All of the range, in the order of their keys.
+    private func remember(_ range: KeyRange, _ entries: [Entry], in partition: Partition) {
+        state.withLock { state in
+            guard state.knownByteCount < Self.knownBytesMax else { return }
+            state.knownRanges[partition, default: [:]][range] = entries
+            state.knownByteCount += entries.reduce(range.lower.count) { $0 + $1.key.count + $1.value.count }
+        }
+    }
+
+    /// Runs statements on the thread of the connection, on which most bodies run anyway.
     private func exchange(
+        _ body: (inout PostgresSession, [PostgresRequest]) throws(PostgresFailure) -> [StoredEntry]
+    ) async throws(StoreError) -> [StoredEntry] {
+        try await withTaskExecutorPreference(connection.thread) { () async throws(StoreError) in
+            try exchangeHere(body)
+        }
+    }
+
+    private func exchangeHere(
         _ body: (inout PostgresSession, [PostgresRequest]) throws(PostgresFailure) -> [StoredEntry]
     ) throws(StoreError) -> [StoredEntry] {
         let first = state.withLock { $0.first }

@@ -119,6 +119,28 @@ package final class PostgresStore: PersistentStore {
         }
     }
 
+    /// Runs `body` on the values of some keys, which take one statement outside of a transaction; a body that reads more runs once more, in one.
+    package func read<Value: Sendable>(
+        _ partition: Partition, expecting keys: [Bytes],
+        _ body: @Sendable (inout ReadTransaction) async throws -> Value
+    ) async throws -> Value {
+        let key = values.key(of: partition)
+        guard keys.count <= ReadAhead.keysMax, let request = PostgresRequest.valuesAtOnce(under: keys, of: key) else {
+            return try await read(partition, body)
+        }
+        let rows = try await using(readers) { (session) throws(PostgresFailure) in
+            var rows: [StoredEntry] = []
+            try session.exchange([request]) { _, answer in rows = answer.entries(under: nil) }
+            return rows
+        }
+        let snapshot = ReadAhead(keys, of: partition, found: values.rawEntries(rows, of: key, in: partition))
+        var transaction = ReadTransaction(home: partition, snapshot: snapshot)
+        let result: Result<Value, any Error>
+        do { result = .success(try await body(&transaction)) } catch { result = .failure(error) }
+        // Whatever the body made of the missing value.
+        return snapshot.isIncomplete ? try await read(partition, body) : try result.get()
+    }
+
     /// Runs `body` in its turn and returns when its writes are durable, together with those that share the commit.
     package func write<Value: Sendable>(
         _ partitions: [Partition],

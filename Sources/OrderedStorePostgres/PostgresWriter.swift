@@ -111,9 +111,75 @@ extension PostgresWriter {
     ) async -> Attempt<Value> {
         let lane = lanes.enter(partition)
         defer { lanes.leave(partition, isRemembered: lane.expectsCrowd) }
-        lane.announce(expecting: WriteTurn.expectedKeys)
+        lane.announce(expecting: WriteTurn.expectedReads)
         await lane.lock(for: WriteTurn.user ?? partition.name)
         let (result, batch) = await takeTurn(in: lane, partition, body)
+        // A failure of the body waits as well: it may rest on writes of the same batch, which are not yet durable.
+        if case .failure(let failure)? = await batch?.wait() { return .failed(failure) }
+        if case .failure(let failure as PostgresFailure) = result { return .failed(failure) }
+        return .done(result)
+    }
+
+    private func takeTurn<Value: Sendable>(
+        in lane: WriteLane, _ partition: Partition,
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async -> (Result<Value, any Error>, WriteBatch?) {
+        if let batch = lane.openBatch, !Task.isCancelled {
+            let result = await join(batch, in: lane, partition, body)
+            await endTurn(in: lane, partition)
+            return (result, batch)
+        }
+        do {
+            try Task.checkCancellation()
+            let connection = try await pool.take()
+            // Until the turn is over on the thread of the connection: a writer without company changes threads twice.
+            return await withTaskExecutorPreference(connection.thread) {
+                let batch: WriteBatch
+                do {
+                    batch = try openBatch([partition], in: lane, on: connection)
+                    lane.noteOpened(batch, at: options.now())
+                } catch {
+                    await endTurn(in: lane, partition)
+                    return (.failure(error), nil)
+                }
+                let result = await run(body, in: batch, partition, lane)
+                await endTurn(in: lane, partition)
+                return (result, batch)
+            }
+        } catch {
+            await endTurn(in: lane, partition)
+            return (.failure(error), nil)
+        }
+    }
+
+    /// Runs a body in a batch that another writer has opened.
+    private func join<Value: Sendable>(
+        _ batch: WriteBatch, in lane: WriteLane, _ partition: Partition,
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value
+    ) async -> Result<Value, any Error> {
+        // What it expects to read is there, or comes with its first read: no reason to leave the thread that it is on.
+        if !WriteTurn.expectedReads.isEmpty { return await run(body, in: batch, partition, lane) }
+        return await withTaskExecutorPreference(batch.connection.thread) {
+            await run(body, in: batch, partition, lane)
+        }
+    }
+
+    private func run<Value: Sendable>(
+        _ body: @Sendable (inout WriteTransaction) async throws -> Value,
+        in batch: WriteBatch, _ partition: Partition, _ lane: WriteLane
+    ) async -> Result<Value, any Error> {
+        do {
+            let (value, writes) = try await batch.run([partition], body)
+            try batch.add(writes)
+            lane.noteAdded(byteCount: writes.byteCount)
+            return .success(value)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Does what follows the turn for the open batch, and gives the turn to the next writer.
+    private func endTurn(in lane: WriteLane, _ partition: Partition) async {
         switch lane.endTurn(at: options.now()) {
         case nil, (.continue, _)?: break
         case (.commit, let full)?: await commitOpen(full, in: lane, partition)
@@ -127,10 +193,6 @@ extension PostgresWriter {
             }
         }
         lane.unlock()
-        // A failure of the body waits as well: it may rest on writes of the same batch, which are not yet durable.
-        if case .failure(let failure)? = await batch?.wait() { return .failed(failure) }
-        if case .failure(let failure as PostgresFailure) = result { return .failed(failure) }
-        return .done(result)
     }
 
     /// Commits the open batch of a lane, within a turn.
@@ -138,34 +200,6 @@ extension PostgresWriter {
         let start = options.now()
         await commit(batch, in: lane, partitions: [partition])
         lane.noteEnded(from: start, to: options.now())
-    }
-
-    private func takeTurn<Value: Sendable>(
-        in lane: WriteLane, _ partition: Partition,
-        _ body: @Sendable (inout WriteTransaction) async throws -> Value
-    ) async -> (Result<Value, any Error>, WriteBatch?) {
-        let batch: WriteBatch
-        do {
-            try Task.checkCancellation()
-            if let open = lane.openBatch {
-                batch = open
-            } else {
-                batch = try await openBatch([partition], in: lane)
-                lane.noteOpened(batch, at: options.now())
-            }
-        } catch {
-            return (.failure(error), nil)
-        }
-        return await withTaskExecutorPreference(batch.connection.thread) {
-            do {
-                let (value, writes) = try await batch.run([partition], body)
-                try batch.add(writes)
-                lane.noteAdded(byteCount: writes.byteCount)
-                return (.success(value), batch)
-            } catch {
-                return (.failure(error), batch)
-            }
-        }
     }
 
     /// Runs a body that touches several partitions in a transaction of its own.
@@ -176,22 +210,27 @@ extension PostgresWriter {
         let batch: WriteBatch
         do {
             try Task.checkCancellation()
-            batch = try await openBatch(partitions, in: nil)
+            let connection = try await pool.take()
+            batch = try await withTaskExecutorPreference(connection.thread) {
+                try openBatch(partitions, in: nil, on: connection)
+            }
         } catch let failure as PostgresFailure {
             return .failed(failure)
         } catch {
             return .done(.failure(error))
         }
         let result: Result<Value, any Error> = await withTaskExecutorPreference(batch.connection.thread) {
+            let result: Result<Value, any Error>
             do {
                 let (value, writes) = try await batch.run(partitions, body)
                 try batch.add(writes)
-                return .success(value)
+                result = .success(value)
             } catch {
-                return .failure(error)
+                result = .failure(error)
             }
+            await commit(batch, in: nil, partitions: partitions)
+            return result
         }
-        await commit(batch, in: nil, partitions: partitions)
         if case .failure(let failure) = await batch.wait() { return .failed(failure) }
         return .done(result)
     }
@@ -200,21 +239,20 @@ extension PostgresWriter {
 // MARK: Transactions of the server
 
 extension PostgresWriter {
-    /// Begins a transaction and locks its partitions.
+    /// Begins a transaction and locks its partitions, on the thread of the connection, which goes back to the pool if that fails.
     ///
     /// - Parameter lane: The lane of the only partition, whose writers share the transaction; nil: it belongs to one writer.
-    private func openBatch(_ partitions: [Partition], in lane: WriteLane?) async throws -> WriteBatch {
-        let connection = try await pool.take()
+    private func openBatch(
+        _ partitions: [Partition], in lane: WriteLane?, on connection: PostgresConnection
+    ) throws -> WriteBatch {
         do {
-            return try await withTaskExecutorPreference(connection.thread) {
-                let expected = Array(Set(lane?.takeExpectedKeys() ?? WriteTurn.expectedKeys))
-                let (turn, found) = try lock(partitions, reading: expected, on: connection)
-                let snapshot = PostgresSnapshot(
-                    connection, values: values, turn: turn, first: [], remembers: true,
-                    expected: { lane?.takeExpectedKeys() ?? [] })
-                if let home = partitions.first { snapshot.remember(expected, found, in: home) }
-                return try WriteBatch(partitions, connection, snapshot)
-            }
+            let expected = lane?.takeExpectedReads() ?? WriteTurn.expectedReads
+            let (turn, found) = try lock(partitions, reading: expected, on: connection)
+            let snapshot = PostgresSnapshot(
+                connection, values: values, turn: turn, first: [], remembers: true,
+                expected: { lane?.takeExpectedReads() ?? ExpectedReads() })
+            if let home = partitions.first { snapshot.remember(expected, found, in: home) }
+            return try WriteBatch(partitions, connection, snapshot)
         } catch {
             connection.use { $0.endTransaction() }
             pool.give(connection)
@@ -224,21 +262,24 @@ extension PostgresWriter {
 
     /// Begins a transaction, locks partitions and reads what the first one holds, in one exchange.
     ///
-    /// - Returns: The turn of the connection, and the rows under the keys.
+    /// - Returns: The turn of the connection, and the rows that were found.
     private func lock(
-        _ partitions: [Partition], reading keys: [Bytes] = [], on connection: PostgresConnection
-    ) throws -> (turn: Int, rows: [StoredEntry]) {
+        _ partitions: [Partition], reading expected: ExpectedReads = ExpectedReads(), on connection: PostgresConnection
+    ) throws -> (turn: Int, rows: FoundRows) {
         let names = Set(partitions).map { ($0, Bytes($0.name.utf8)) }.sorted { $0.1.precedes($1.1) }
         let requests = names.map { partition, name in
             PostgresRequest(.lockPartition, .bytes(values.key(of: partition).bytes), .bytes(name))
         }
-        let reads = partitions.first.map { PostgresRequest.values(under: keys[...], of: values.key(of: $0)) } ?? []
+        let reads = partitions.first.map { PostgresRequest.reads(expected, of: values.key(of: $0)) } ?? []
+        let firstScan = requests.count + 1 + reads.count - expected.ranges.count
         var found: [Bytes] = []
-        var rows: [StoredEntry] = []
+        var rows = FoundRows()
         let turn = try connection.use { (session) throws(PostgresFailure) in
             try session.exchange([PostgresRequest(.beginWrite)] + requests + reads) { index, answer in
-                if index > requests.count {
-                    rows += answer.entries(under: nil)
+                if index >= firstScan {
+                    rows.ofRanges.append(answer.entries(under: nil))
+                } else if index > requests.count {
+                    rows.ofKeys += answer.entries(under: nil)
                 } else if index > 0, answer.rowCount == 1 {
                     found.append(answer.bytes(0, 0))
                 }
@@ -364,15 +405,19 @@ extension PostgresSession {
             requests.append(PostgresRequest(.forgetOldRequests, .bytes(request.partition.bytes), .integer(old)))
         }
         requests.append(PostgresRequest(.commit))
-        let warnings = warningCount
+        let counter = warningCounter
+        let (earlierWarnings, last) = (counter.pointee, requests.count - 1)
         var command = ""
-        let last = requests.count - 1
+        var hasWarned = false
         try exchange(requests) { index, answer in
-            if index == last { command = answer.command }
+            guard index == last else { return }
+            command = answer.command
+            // What comes behind the answer, such as that the server is about to go, says nothing of the commit.
+            hasWarned = counter.pointee != earlierWarnings
         }
         // A transaction that had failed is rolled back by its COMMIT, without an error.
         guard command == "COMMIT" else { throw .conflict(StoreError(sqlState: "40001", details: [:])) }
-        if warningCount != warnings { throw .refused(.unconfirmedCommit([:])) }
+        if hasWarned { throw .refused(.unconfirmedCommit([:])) }
     }
 }
 

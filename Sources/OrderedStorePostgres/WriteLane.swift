@@ -8,8 +8,9 @@ final class WriteLane: Sendable {
         var batch: WriteBatch?
         /// The last transaction of this lane that is known to be committed: its row is no longer needed.
         var lastRequest: CommitRequest?
-        /// The keys that writers expect to read which have not had their turn, nor were read for them.
-        var expectedKeys: [Bytes] = []
+        /// What writers expect to read which have not had their turn, and was not read for them.
+        var expectedKeys: Set<Bytes> = []
+        var expectedRanges: Set<KeyRange> = []
     }
 
     private let turns = Mutex(TurnQueue<CheckedContinuation<Void, Never>>())
@@ -17,22 +18,28 @@ final class WriteLane: Sendable {
 
     /// More are not read ahead in one exchange.
     private static let expectedKeysMax = 512
+    private static let expectedRangesMax = 8
 
     /// A writer comes; `lock` follows.
     ///
-    /// - Parameter keys: What it expects to read.
-    func announce(expecting keys: [Bytes]) {
+    /// - Parameter expected: What it expects to read.
+    func announce(expecting expected: ExpectedReads) {
         state.withLock { state in
             state.machine.announce()
-            if state.expectedKeys.count + keys.count <= Self.expectedKeysMax { state.expectedKeys += keys }
+            if state.expectedKeys.count + expected.keys.count <= Self.expectedKeysMax {
+                state.expectedKeys.formUnion(expected.keys)
+            }
+            if state.expectedRanges.count + expected.ranges.count <= Self.expectedRangesMax {
+                state.expectedRanges.formUnion(expected.ranges)
+            }
         }
     }
 
-    /// Returns the keys that waiting writers expect to read, each time others.
-    func takeExpectedKeys() -> [Bytes] {
+    /// Returns what waiting writers expect to read, each time something else.
+    func takeExpectedReads() -> ExpectedReads {
         state.withLock { state in
-            defer { state.expectedKeys = [] }
-            return state.expectedKeys
+            defer { (state.expectedKeys, state.expectedRanges) = ([], []) }
+            return ExpectedReads(keys: Array(state.expectedKeys), ranges: Array(state.expectedRanges))
         }
     }
 

@@ -18,6 +18,32 @@ struct EngineTests {
     }
 
     @Test(arguments: Engine.allCases)
+    func `a read that expects keys finds the same as any other, whatever it reads`(_ engine: Engine) async throws {
+        try await engine.withStore { store in
+            try await store.put(["a": "1", "b": "2", "c": "3"])
+            try await store.put(["a": "other"], in: other)
+            let keys = [bytes("a"), bytes("c"), bytes("absent")]
+            let expected = try await store.read(home, expecting: keys) { try await $0.get(keys) }
+            #expect(expected == [bytes("1"), bytes("3"), nil])
+            #expect(try await store.read(home, expecting: keys) { try await $0.get(bytes("b")) } == bytes("2"))
+            #expect(try await store.read(other, expecting: keys) { try await $0.get(bytes("a")) } == bytes("other"))
+            #expect(try await store.read(home, expecting: []) { try await $0.get(bytes("a")) } == bytes("1"))
+            let scanned = try await store.read(home, expecting: keys) { try await $0.scan(everything, limit: 9) }
+            #expect(scanned.keys == ["a", "b", "c"])
+            // A body that goes on without what it did not expect is run again all the same.
+            let swallowed = try await store.read(home, expecting: keys) { transaction in
+                (try? await transaction.get(bytes("b"))) ?? nil
+            }
+            #expect(swallowed == bytes("2"))
+            await #expect(throws: Refusal.self) {
+                try await store.read(home, expecting: keys) { _ in throw Refusal() }
+            }
+            let many = (0..<40).map { bytes("key \($0)") } + [bytes("a")]
+            #expect(try await store.read(home, expecting: many) { try await $0.get(many) }.last == bytes("1"))
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `get answers in the order asked, nil for a missing key`(_ engine: Engine) async throws {
         try await engine.withStore { store in
             try await store.put(["a": "1", "c": "", "big": String(repeating: "x", count: 100_000)])

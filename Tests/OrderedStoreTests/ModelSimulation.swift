@@ -30,13 +30,15 @@ struct ModelSimulation {
         let named = Array(partitions.shuffled(using: &generator).prefix(Int.random(in: 1...3, using: &generator)))
         let actions = (0..<Int.random(in: 1...20, using: &generator)).map { _ in action(named) }
         // Some that are read, some that are not.
-        let expected = actions.compactMap { if case .get(let keys, named[0]) = $0 { keys[0] } else { nil } } + [key()]
+        let expected = ExpectedReads(
+            keys: actions.compactMap { if case .get(let keys, named[0]) = $0 { keys[0] } else { nil } } + [key()],
+            ranges: actions.compactMap { if case .scan(let range, _, _, named[0]) = $0 { range } else { nil } })
         let givesUp = Int.random(in: 0..<5, using: &generator) == 0
         let before = model
         let seed = seed
         let after = Mutex<Model?>(nil)
         do {
-            try await WriteTurn.$expectedKeys.withValue(expected) {
+            try await WriteTurn.$expectedReads.withValue(expected) {
                 try await store.write(named) { transaction in
                     var model = before
                     for action in actions {

@@ -27,7 +27,7 @@ package struct NotificationQueueHeader: Hashable, Sendable {
         devices.contains { $0 == nil || $0 != origin }
     }
 
-    static let key: Bytes = [Subspace.notificationQueue.rawValue]
+    package static let key: Bytes = [Subspace.notificationQueue.rawValue]
     private static let format: UInt8 = 1
 
     var value: Bytes {

@@ -47,7 +47,8 @@ extension Reading {
         }
     }
 
-    fileprivate static var schemaVersionKey: Bytes { [Subspace.schemaVersion.rawValue] }
+    /// The key of the version.
+    package static var schemaVersionKey: Bytes { [Subspace.schemaVersion.rawValue] }
 }
 
 /// A custom role with the names of its users.

@@ -16,5 +16,7 @@ package typealias StorageWriter = WriteTransaction
 package typealias StorageView = Reading
 /// A failure of the store.
 package typealias StorageError = StoreError
+/// What a transaction is about to read.
+package typealias ExpectedStorageReads = ExpectedReads
 /// Those for whom a task writes.
 package typealias StorageTurn = WriteTurn

@@ -10,6 +10,9 @@ extension Subscription {
         keys(of: user, in: scope).adding(id).bytes
     }
 
+    /// The keys of all subscriptions of a user in one database.
+    package static func range(of user: UserID, in scope: DatabaseScope) -> KeyRange { keys(of: user, in: scope).range }
+
     static func keys(of user: UserID, in scope: DatabaseScope) -> KeyBuilder {
         var key = KeyBuilder(.subscription)
         key.append(scope.rawValue)

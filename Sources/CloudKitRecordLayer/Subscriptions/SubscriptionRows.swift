@@ -18,7 +18,7 @@ package struct OwnedSubscription: Hashable, Sendable {
 extension Reading {
     /// Every subscription of a user in one database, in the order of their identifiers.
     package func subscriptions(of user: UserID, in scope: DatabaseScope) async throws -> [Subscription] {
-        try await scan(Subscription.keys(of: user, in: scope).range, limit: .max).map { entry in
+        try await scan(Subscription.range(of: user, in: scope), limit: .max).map { entry in
             var key = KeyReader(entry.key, in: .subscription)
             try key.skip()
             try key.skip()

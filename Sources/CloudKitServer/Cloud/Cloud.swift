@@ -44,7 +44,7 @@ package final class Cloud: Sendable {
     /// The turns of a user's large batches while their index work is prepared.
     let preparationTurns = KeyedAsyncMutex<UserID>()
     /// The numbers of the zones that were written to.
-    let zoneNumbers = ZoneNumbers()
+    let knownZones = KnownZones()
     /// The renewals of the store's epoch.
     package let storeHistory: StoreHistory
     /// Bounds requests of users and to containers.

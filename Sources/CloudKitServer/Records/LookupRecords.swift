@@ -22,8 +22,11 @@ package struct LookupRecords: Sendable {
         let schema = place.scope == .public ? try await cloud.schemas.current(place.schemaPartition) : .ofTheSystem
         let names = request.records.map(\.recordName)
         let zoneID = place.zoneID(zoneName)
-        let outcomes = try await cloud.store.read(place.partition) { view in
+        let knownZones = cloud.knownZones
+        let expected = expectedKeys(of: names, zoneName: zoneName, in: place)
+        let outcomes = try await cloud.store.read(place.partition, expecting: expected) { view in
             let access = try await CallerAccess(try await view.zone(named: zoneName), in: place, view)
+            knownZones.note(access.zone, in: place.partition)
             let visible = try await access.visible(names, view)
             let damaged = DamagedRecords()
             var allowance = AnswerAllowance(bytesMax: cloud.limits.answerBytesMax)
@@ -60,6 +63,14 @@ package struct LookupRecords: Sendable {
             return try await outcomes.attachingShares(view, zone: access.zone.number, in: place)
         }
         return try await cloud.userDirectory.addingIdentities(to: outcomes)
+    }
+
+    /// Returns the rows that the owner's look-ups read, where they are few and known; members and the public have more to be checked.
+    private func expectedKeys(of names: [String], zoneName: String, in place: DatabaseContext) -> [StorageBytes] {
+        guard place.scope == .private, names.count < 16,
+            let zone = cloud.knownZones.zone(named: zoneName, in: place.partition)
+        else { return [] }
+        return [ZoneHeader.key(named: zoneName)] + names.map { StoredRecord.key(zone: zone.number, name: $0) }
     }
 
     private func readRefusal(_ record: StoredRecord, in place: DatabaseContext, _ schema: Schema) -> RequestFailure? {

@@ -38,7 +38,7 @@ package struct ModifyRecords: Sendable {
             items: items, place: place, zoneName: zoneName, wantsAtomic: request.atomic ?? true,
             clientChangeToken: request.clientChangeToken, limits: limits, now: now,
             versionBeforeFirst: cloud.storeHistory.versionBeforeFirst(now: now))
-        batch.zoneNumbers = cloud.zoneNumbers
+        batch.knownZones = cloud.knownZones
         let update = ZoneStateKeeper.keepsStates(in: place) ? request.stateUpdate : nil
         let outcomes = try await StorageTurn.$user.withValue(caller.user?.recordName) { [batch] in
             try await run(batch, keeping: update)
@@ -92,7 +92,7 @@ package struct ModifyRecords: Sendable {
         let keeper = ZoneStateKeeper(place: place, tokens: cloud.tokens)
         var hasPendingWork = cloud.registry.hasPendingWork(in: place.partition, now: batch.now)
         for _ in 0..<Self.attemptsMax {
-            let result = try await StorageTurn.$expectedKeys.withValue(batch.expectedKeys) {
+            let result = try await StorageTurn.$expectedReads.withValue(batch.expectedReads) {
                 [schema, hasPendingWork] in
                 try await cloud.writeNotifying(batch.partitions) { transaction, pendingNotifications in
                     let result = try await batch.run(

@@ -19,21 +19,26 @@ struct ChangeBatch: Sendable {
     var versionBeforeFirst: UInt64 = 0
     /// The words of its texts, as far as they were found before.
     var words = PreparedWords()
-    /// Where the number of its zone is looked up for `expectedKeys`, and noted.
-    var zoneNumbers: ZoneNumbers?
+    /// Where its zone is looked up for `expectedReads`, and noted.
+    var knownZones: KnownZones?
 
     /// The partitions it writes to: the database's, and the directory of links where a share may begin.
     var partitions: [StoragePartition] {
         items.contains { $0.share != nil } ? [place.partition, .shareDirectory] : [place.partition]
     }
 
-    /// The rows that every batch reads first, as far as they are known before; none of a large batch, which reads for itself.
-    var expectedKeys: [StorageBytes] {
-        guard items.count <= Self.expectedItemsMax else { return [] }
+    /// The rows that every batch reads, as far as they are known before; none of a large batch, which reads for itself.
+    var expectedReads: ExpectedStorageReads {
+        guard items.count <= Self.expectedItemsMax else { return ExpectedStorageReads() }
         let memory = RequestMemory(of: place.caller.attempt, by: place.caller.user, now: now)
-        let headers = [DatabaseHeader.key, ZoneHeader.key(named: zoneName)] + memory.keys
-        guard let number = zoneNumbers?.number(ofZone: zoneName, in: place.partition) else { return headers }
-        return headers + items.map { StoredRecord.key(zone: number, name: $0.name) }
+        var expected = ExpectedStorageReads(keys: [DatabaseHeader.key, ZoneHeader.key(named: zoneName)] + memory.keys)
+        guard let zone = knownZones?.zone(named: zoneName, in: place.partition) else { return expected }
+        expected.keys += items.map { StoredRecord.key(zone: zone.number, name: $0.name) }
+        if zone.hasSubscriptions, place.scope != .public {
+            expected.ranges.append(Subscription.range(of: place.owner, in: .private))
+            expected.keys.append(NotificationQueueHeader.key)
+        }
+        return expected
     }
 
     private static var expectedItemsMax: Int { 16 }
@@ -76,7 +81,7 @@ struct ChangeBatch: Sendable {
         guard headers.database.schemaFloor <= schema.version else { return .schemaIsOld }
         let access = try await CallerAccess(headers.zone, in: place, transaction)
         let zone = access.zone
-        zoneNumbers?.note(zone, in: place.partition)
+        knownZones?.note(zone, hasSubscriptions: headers.database.subscriptionCount > 0, in: place.partition)
         let isAtomic = wantsAtomic && zone.isCustom
         let held = try await held(in: zone, transaction)
         var shares = try await SharePlanner(self, access: access, database: headers.database, held: held, transaction)

@@ -7,13 +7,19 @@ import Synchronization
 final class SchemaCache: Sendable {
     private let store: Storage
     private let cache = Mutex<[StoragePartition: Schema]>([:])
+    private let reads = SharedReads<StoragePartition, Schema>()
 
     init(store: Storage) { self.store = store }
 
-    /// Returns the present schema: one short read when it has not changed.
+    /// Returns the present schema: one short read when it has not changed, which requests that come together share.
     func current(_ partition: StoragePartition) async throws -> Schema {
+        try await reads.value(of: partition) { try await self.read(partition) }
+    }
+
+    private func read(_ partition: StoragePartition) async throws -> Schema {
         let cached = cache.withLock { $0[partition] }
-        let newer: Schema? = try await store.read(partition) { view in
+        let expected = cached == nil ? [] : [StorageReader.schemaVersionKey]
+        let newer: Schema? = try await store.read(partition, expecting: expected) { view in
             if let cached, try await view.schemaVersion() == cached.version { return nil }
             return try await view.schema()
         }

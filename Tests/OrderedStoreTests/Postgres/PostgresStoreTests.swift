@@ -297,7 +297,7 @@ struct PostgresStoreTests {
                 "UPDATE \(schema).entries SET value = '\\x00' WHERE key = '\\x62'")
             let (inside, outside) = (Latch(), Latch())
             func write(_ name: String, first: Bool = false) async throws -> Bytes? {
-                try await WriteTurn.$expectedKeys.withValue([bytes(name), bytes("absent")]) {
+                try await WriteTurn.$expectedReads.withValue(ExpectedReads(keys: [bytes(name), bytes("absent")])) {
                     try await store.write(home) { transaction in
                         if first {
                             await inside.open()
@@ -322,6 +322,46 @@ struct PostgresStoreTests {
             // What the writer before it in the batch wrote, not what was read ahead.
             #expect(try await again == bytes("new"))
             await #expect(throws: StoreError.self) { try await damaged.value }
+        }
+    }
+
+    @Test func `expected reads come with the lock, and what was read once is not read again`() async throws {
+        let statements = Shared<[PostgresStatement]>([])
+        var options = try await postgresOptions()
+        options.exchangesHints = false
+        options.fault = { statement in
+            statements.withLock { $0.append(statement) }
+            return nil
+        }
+        try await withPostgresStore(options) { store in
+            try await store.put(["a": "1", "range/b": "2", "range/c": "3"])
+            // Opens the connection for reads.
+            #expect(try await store.value("a") == "1")
+            statements.withLock { $0 = [] }
+            let expected = ExpectedReads(keys: [bytes("a"), bytes("absent")], ranges: [range("range/", "range0")])
+            try await WriteTurn.$expectedReads.withValue(expected) {
+                try await store.write(home) { transaction in
+                    #expect(try await transaction.get(bytes("a")) == bytes("1"))
+                    #expect(try await transaction.get(bytes("absent")) == nil)
+                    for limit in [1, 2, 9] {
+                        let found = try await transaction.scan(range("range/", "range0"), limit: limit)
+                        #expect(found.keys == Array(["range/b", "range/c"].prefix(limit)))
+                        let last = try await transaction.scan(range("range/", "range0"), limit: limit, reverse: true)
+                        #expect(last.keys == Array(["range/c", "range/b"].prefix(limit)))
+                    }
+                    transaction.set(bytes("range/b"), bytes("new"))
+                    let changed = try await transaction.scan(range("range/", "range0"), limit: 9)
+                    #expect(changed.first?.value == bytes("new"))
+                }
+            }
+            let sent = statements.withLock { $0 }
+            let wanted: [PostgresStatement] = [
+                .beginWrite, .lockPartition, .values(rows: 2), .scan, .set(rows: 1), .noteRequest, .commit,
+            ]
+            #expect(sent.filter { $0 != .forgetOldRequests && $0 != .forgetRequest } == wanted)
+            statements.withLock { $0 = [] }
+            #expect(try await store.read(home, expecting: [bytes("a")]) { try await $0.get(bytes("a")) } == bytes("1"))
+            #expect(statements.withLock { $0 } == [.values(rows: 1)])
         }
     }
 
@@ -476,21 +516,30 @@ struct PostgresStoreTests {
         let server = try PostgresServer()
         try await withPostgresStore(postgresOptions(on: server)) { store in
             let acknowledged = Shared<[Int]>([])
+            let hasFailed = Shared(false)
             let writing = Task {
-                for number in 0... {
-                    if Task.isCancelled { return }
-                    try await store.put([String(number): ""])
-                    acknowledged.withLock { $0.append(number) }
+                do {
+                    for number in 0... {
+                        if Task.isCancelled { return }
+                        try await store.put([String(number): ""])
+                        acknowledged.withLock { $0.append(number) }
+                    }
+                } catch {
+                    hasFailed.withLock { $0 = true }
+                    throw error
                 }
             }
+            func wait(forWrites count: Int) async {
+                while acknowledged.withLock({ $0.count }) < count, !hasFailed.withLock({ $0 }) { await Task.yield() }
+            }
             for round in 1...2 {
-                while acknowledged.withLock({ $0.count }) < round * 20 { await Task.yield() }
+                await wait(forWrites: round * 20)
                 try server.kill()
                 try server.start()
             }
-            while acknowledged.withLock({ $0.count }) < 60 { await Task.yield() }
+            await wait(forWrites: 60)
             writing.cancel()
-            _ = try? await writing.value
+            do { try await writing.value } catch is CancellationError {}
             let keys = Set(try await store.all().keys)
             #expect(acknowledged.withLock { $0 }.allSatisfy { keys.contains(String($0)) })
         }

@@ -3,7 +3,8 @@ import Foundation
 
 /// Several nodes of one cloud.
 extension Bench {
-    /// Measures the processor time that nodes need for a request, three of them against one.
+    /// Measures the processor time that nodes need for a request, three of them against one, each with as many requests a second: on machines of their
+    /// own none would wait for the processors of another.
     func nodes() throws -> [Comparison] {
         let server = try DatabaseServer()
         defer { server.end() }
@@ -14,20 +15,18 @@ extension Bench {
         let clients = 8
         let crowd = try Crowd(on: first, people: 3 * clients, listeners: 0, idle: 0, savers: 3 * clients)
         let templates = crowd.people.map { BatchTemplate($0.user, zone: "Z", count: 1) }
-        let count = options.isQuick ? 400 : 3_000
+        let count = options.isQuick ? 300 : 1_500
+        let perSecond = 300.0
         var next = 0
         func cost(ofNodes number: Int) throws -> Double {
             let exchange = try RawExchange(ports: nodes.prefix(number).map(\.port), connections: number * clients)
             let count = number * count
-            var left = count
             func processorSeconds() -> Double { nodes.prefix(number).map(\.processorSeconds).reduce(0, +) }
             let before = processorSeconds()
-            _ = try Load.run(exchange) { connection in
-                guard left > 0 else { return nil }
-                left -= 1
+            _ = try Load.run(exchange, requests: count, perSecond: Double(number) * perSecond) { connection in
                 next += 1
                 let user = crowd.people[connection].user
-                return left % 2 == 0
+                return (next / (number * clients) + connection) % 2 == 0
                     ? templates[connection].request(first: next) : user.lookup([Payload.name(1)], zone: "Z")
             }
             return (processorSeconds() - before) / Double(count) * 1e6
@@ -52,7 +51,8 @@ extension Bench {
                 unit: "µs", bound: .atMost, target: 1.05)
             comparison.measured = times[number] ?? []
             comparison.yardstick = times[1] ?? []
-            comparison.remarks.append("\(clients) users at each node, one connection each")
+            comparison.remarks.append(
+                "\(clients) users at each node, one connection each, \(Int(perSecond)) requests a second")
             return comparison
         }
     }
