@@ -9,6 +9,7 @@ package final class CommitHints: Sendable {
     }
 
     private let references = Mutex<[Reference]>([])
+    private let reported = Atomic(0)
 
     /// Creates hints without listeners.
     package init() {}
@@ -28,9 +29,13 @@ package final class CommitHints: Sendable {
         }
     }
 
+    /// The changes of partitions that were reported so far.
+    package var count: Int { reported.load(ordering: .relaxed) }
+
     /// Reports that these partitions changed.
     package func publish(_ partitions: some Collection<Partition>) {
         if partitions.isEmpty { return }
+        reported.wrappingAdd(partitions.count, ordering: .relaxed)
         for reference in references.withLock({ $0 }) { reference.listener?.publish(partitions) }
     }
 

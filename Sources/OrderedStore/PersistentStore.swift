@@ -6,6 +6,9 @@ package protocol PersistentStore: OrderedStore {
     /// Durable commits through this store so far; fewer than writes when writes share them.
     var commitCount: Int { get }
 
+    /// The changes of partitions that were hinted at so far: what `commits()` reports to a listener that takes each hint at once.
+    var hintCount: Int { get }
+
     /// A number that is another one after a commit by another process. It may change more often than that.
     func foreignCommitMark() async throws -> Int64
 

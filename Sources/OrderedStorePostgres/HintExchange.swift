@@ -232,10 +232,15 @@ struct HintMessage: Hashable {
     }
 
     private static func escaped(_ name: String) -> String {
-        name.replacing("%", with: "%25").replacing("\n", with: "%0A").replacing("\0", with: "%00")
+        // Almost none has any of them, and replacing is slow.
+        guard name.utf8.contains(where: { $0 == UInt8(ascii: "%") || $0 == UInt8(ascii: "\n") || $0 == 0 }) else {
+            return name
+        }
+        return name.replacing("%", with: "%25").replacing("\n", with: "%0A").replacing("\0", with: "%00")
     }
 
     private static func unescaped(_ line: Substring) -> String {
-        String(line).replacing("%0A", with: "\n").replacing("%00", with: "\0").replacing("%25", with: "%")
+        guard line.utf8.contains(UInt8(ascii: "%")) else { return String(line) }
+        return String(line).replacing("%0A", with: "\n").replacing("%00", with: "\0").replacing("%25", with: "%")
     }
 }

@@ -155,6 +155,9 @@ package final class PostgresStore: PersistentStore {
     /// Commits through this store so far, apart from those to quiet partitions.
     package var commitCount: Int { writer.commitCount }
 
+    /// Changes of partitions that were hinted at so far.
+    package var hintCount: Int { hints.count }
+
     /// A number that is another one when other processes may have committed: after each of their hints, and where hints cannot be relied
     /// on, after each `pollInterval`.
     package func foreignCommitMark() async throws -> Int64 { exchange?.mark ?? 0 }

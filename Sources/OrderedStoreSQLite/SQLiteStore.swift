@@ -96,6 +96,9 @@ package final class SQLiteStore: PersistentStore {
     /// Commits that reached the disk through this store so far; fewer than writes when writes share them.
     package var commitCount: Int { writer.commitCount }
 
+    /// Changes of partitions that were hinted at so far.
+    package var hintCount: Int { hints.count }
+
     /// A number that is another one after a commit by another process, and only then: commits through this store leave it as it
     /// is. Cheap enough to be asked several times a second.
     package func foreignCommitMark() async throws -> Int64 { try await writer.foreignCommitMark() }

@@ -19,6 +19,7 @@ package final class RequestMetrics: Sendable {
     private let bodyBytes: Meter
     private let fetchesRefused: Counter
     private let commits: Counter
+    private let commitTotal = Mutex<(total: @Sendable () -> Int, last: Int)?>(nil)
     private let assetsUploaded: Counter
     private let assetBytesIn: Counter
     private let assetBytesOut: Counter
@@ -145,11 +146,27 @@ package final class RequestMetrics: Sendable {
     /// Counts renewals of the store's epoch.
     package func epochsRenewed(_ count: Int) { epochsRenewed.increment(by: count) }
 
-    /// Counts a transaction that changed the store.
-    package func committed() { commits.increment() }
+    /// Counts changes of the store from now on.
+    ///
+    /// - Parameter total: Returns the number of changes so far. Asked whenever the metrics are shown.
+    package func countCommits(_ total: @escaping @Sendable () -> Int) {
+        commitTotal.withLock { $0 = (total, total()) }
+    }
+
+    private func updateCommits() {
+        let added = commitTotal.withLock { commitTotal in
+            guard let (total, last) = commitTotal else { return 0 }
+            let now = total()
+            commitTotal = (total, now)
+            return now - last
+        }
+        if added > 0 { commits.increment(by: added) }
+    }
 
     /// Shows the state of the disk.
     package func measured(_ status: StorageStatus) {
+        // For metrics that are sent elsewhere, and not shown.
+        updateCommits()
         storeBytes.set(status.storeBytes)
         diskFreeBytes.set(status.freeBytes)
         storeWritable.set(status.isWritable ? 1 : 0)
@@ -181,7 +198,10 @@ package final class RequestMetrics: Sendable {
     package func logEntriesFailed(_ count: Int) { logFailed.increment(by: count) }
 
     /// Returns all metrics in Prometheus' text format.
-    package func exposition() -> String { exporter.exposition() }
+    package func exposition() -> String {
+        updateCommits()
+        return exporter.exposition()
+    }
 
     private func metrics(of outcome: Outcome) -> OutcomeMetrics {
         requests.withLock { requests in

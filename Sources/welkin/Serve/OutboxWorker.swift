@@ -1,10 +1,12 @@
 import CloudKitServer
 import Logging
+import OrderedStore
 import ServiceLifecycle
 
 /// Runs the work that transactions have deferred, while the cloud runs.
 struct OutboxWorker: Service {
     var cloud: Cloud
+    var store: any PersistentStore
     var logger: Logger
 
     /// The pause after a run that found no work.
@@ -16,7 +18,7 @@ struct OutboxWorker: Service {
         await cancelWhenGracefulShutdown {
             // Index builds are long: the outbox does not wait for them.
             async let builds: Void = buildIndexes()
-            await cloud.nodes.run(.outbox) { await runOutbox(since: CommitHintCounter(cloud.store)) }
+            await cloud.nodes.run(.outbox) { await runOutbox() }
             await builds
         }
     }
@@ -38,11 +40,10 @@ struct OutboxWorker: Service {
         }
     }
 
-    private func runOutbox(since hints: CommitHintCounter) async {
-        async let counting: Void = hints.run()
+    private func runOutbox() async {
         while !Task.isCancelled {
             var hasMore = false
-            let before = hints.count
+            let before = store.hintCount
             do {
                 hasMore = try await RunOutbox(cloud).run()
             } catch {
@@ -51,9 +52,8 @@ struct OutboxWorker: Service {
             if hasMore { continue }
             for _ in 0..<Self.pausesMax {
                 try? await Task.sleep(for: Self.pause)
-                if hints.count != before || Task.isCancelled { break }
+                if store.hintCount != before || Task.isCancelled { break }
             }
         }
-        await counting
     }
 }

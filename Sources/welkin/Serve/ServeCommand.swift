@@ -172,6 +172,8 @@ struct ServeCommand: AsyncParsableCommand {
                 sites: [
                     Console(logs: log.map { ConsoleLogs(store: $0, alerts: AlertFile(folder: folder.path)) })
                 ], limitsFetches: true)
+            let store = folder.store
+            application.metrics.countCommits { store.hintCount }
             let service = try application.service(wrapping: { try tls?.wrap($0) ?? $0 }) { port in
                 await printStartup(port: port, folder: folder, isNew: isNew)
             }
@@ -179,13 +181,12 @@ struct ServeCommand: AsyncParsableCommand {
                 services: [
                     // Leases are given back when the work has ended.
                     .init(service: NodeService(nodes: cloud.nodes, logger: logger)),
-                    .init(service: CommitCounter(store: folder.store, metrics: application.metrics)),
                     .init(service: StoreReporter(cloud: cloud, metrics: application.metrics, logger: logger)),
                     .init(service: StartSample(cloud: cloud, store: folder.store, logger: logger)),
                     .init(service: ServedMarks(store: folder.store, folder: folder.path, logger: logger)),
                     .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
                     .init(service: IdleMemory(store: folder.store)),
-                    .init(service: OutboxWorker(cloud: cloud, logger: logger)),
+                    .init(service: OutboxWorker(cloud: cloud, store: folder.store, logger: logger)),
                     .init(
                         service: AccountDeletionWorker(
                             cloud: cloud, application: application, log: logBuffer, logger: logger)),

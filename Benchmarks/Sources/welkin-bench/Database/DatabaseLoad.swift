@@ -172,12 +172,15 @@ extension Bench {
     /// Returns a cloud on a database that takes the addresses of clients from their requests, as a crowd needs.
     ///
     /// - Parameter other: A cloud of whose nodes this is another one.
-    func node(on server: DatabaseServer, besides other: CloudProcess? = nil) throws -> CloudProcess {
+    func node(
+        on server: DatabaseServer, schema: String = "welkin", besides other: CloudProcess? = nil
+    ) throws -> CloudProcess {
         try CloudProcess(
-            binary: welkin, in: folder, arguments: ["--behind-proxy"], environment: store(server), nodeOf: other)
+            binary: welkin, in: folder, arguments: ["--behind-proxy"], environment: store(server, schema: schema),
+            nodeOf: other)
     }
 
-    private func store(_ server: DatabaseServer) -> [String: String] {
-        ["WELKIN_STORE": server.address(schema: "welkin")]
+    private func store(_ server: DatabaseServer, schema: String = "welkin") -> [String: String] {
+        ["WELKIN_STORE": server.address(schema: schema)]
     }
 }

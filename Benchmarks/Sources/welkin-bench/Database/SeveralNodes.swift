@@ -3,56 +3,81 @@ import Foundation
 
 /// Several nodes of one cloud.
 extension Bench {
-    /// Measures the processor time that nodes need for a request, three of them against one, each with as many requests a second: on machines of their
-    /// own none would wait for the processors of another.
+    /// Nodes that are measured together, with users who each have a connection to one of them.
+    private struct Side {
+        let nodes: [CloudProcess]
+        let users: [SignedInUser]
+        let templates: [BatchTemplate]
+        /// The records that were saved so far, of each user.
+        var saved: Int
+
+        init(_ nodes: [CloudProcess], _ users: [SignedInUser]) {
+            self.nodes = nodes
+            self.users = users
+            templates = users.map { BatchTemplate($0, zone: "Z", count: 1) }
+            saved = 2
+        }
+
+        /// Returns the processor time for a request in microseconds; half of them are saves, half look-ups.
+        mutating func cost(requests count: Int) throws -> Double {
+            let exchange = try RawExchange(ports: nodes.map(\.port), connections: users.count)
+            func processorSeconds() -> Double { nodes.map(\.processorSeconds).reduce(0, +) }
+            let before = processorSeconds()
+            var (left, next) = (count, saved)
+            let (users, templates) = (users, templates)
+            _ = try Load.run(exchange) { connection in
+                guard left > 0 else { return nil }
+                left -= 1
+                next += 1
+                return left % 2 == 0
+                    ? templates[connection].request(first: next)
+                    : users[connection].lookup([Payload.name(1)], zone: "Z")
+            }
+            saved = next
+            return (processorSeconds() - before) / Double(count) * 1e6
+        }
+    }
+
+    /// Measures the processor time that the nodes of one cloud need for a request, against that of as many clouds with one node each: the processors
+    /// and the database have as much to do on either side.
     func nodes() throws -> [Comparison] {
         let server = try DatabaseServer()
         defer { server.end() }
-        let first = try node(on: server)
-        var nodes = [first]
-        defer { for node in nodes { node.end() } }
-        // As many for each node, as in a cloud that grows.
         let clients = 8
-        let crowd = try Crowd(on: first, people: 3 * clients, listeners: 0, idle: 0, savers: 3 * clients)
-        let templates = crowd.people.map { BatchTemplate($0.user, zone: "Z", count: 1) }
-        let count = options.isQuick ? 300 : 1_500
-        let perSecond = 300.0
-        var next = 0
-        func cost(ofNodes number: Int) throws -> Double {
-            let exchange = try RawExchange(ports: nodes.prefix(number).map(\.port), connections: number * clients)
-            let count = number * count
-            func processorSeconds() -> Double { nodes.prefix(number).map(\.processorSeconds).reduce(0, +) }
-            let before = processorSeconds()
-            _ = try Load.run(exchange, requests: count, perSecond: Double(number) * perSecond) { connection in
-                next += 1
-                let user = crowd.people[connection].user
-                return (next / (number * clients) + connection) % 2 == 0
-                    ? templates[connection].request(first: next) : user.lookup([Payload.name(1)], zone: "Z")
+        let apart = try (0..<3).map { try node(on: server, schema: "apart\($0)") }
+        let first = try node(on: server)
+        let together = try [first] + (0..<2).map { _ in try node(on: server, besides: first) }
+        defer { for node in apart + together { node.end() } }
+        func users(_ count: Int, on cloud: CloudProcess) throws -> [SignedInUser] {
+            let crowd = try Crowd(on: cloud, people: count, listeners: 0, idle: 0, savers: count)
+            for person in crowd.people {
+                _ = try ask(crowd.exchange, BatchTemplate(person.user, zone: "Z", count: 1).request(first: 1))
             }
-            return (processorSeconds() - before) / Double(count) * 1e6
+            return crowd.people.map(\.user)
         }
-        for template in templates { _ = try ask(crowd.exchange, template.request(first: 1)) }
-        _ = try cost(ofNodes: 1)
-        var times: [Int: [Double]] = [:]
-        for _ in 0..<rounds {
-            for number in [1, 2, 3] {
-                while nodes.count > number { nodes.removeLast().end() }
-                while nodes.count < number {
-                    nodes.append(try node(on: server, besides: first))
-                }
-                // Warms up those that have just started.
-                _ = try cost(ofNodes: number)
-                times[number, default: []].append(try cost(ofNodes: number))
-            }
-        }
-        return [2, 3].map { number in
+        let apartUsers = try apart.map { try users(clients, on: $0) }
+        let togetherUsers = try users(3 * clients, on: first)
+        return try [2, 3].map { number in
+            // A connection is made to one port after the other.
+            let alternating = (0..<number * clients).map { apartUsers[$0 % number][$0 / number] }
+            var sides = [
+                Side(Array(together.prefix(number)), Array(togetherUsers.prefix(number * clients))),
+                Side(Array(apart.prefix(number)), alternating),
+            ]
             var comparison = Comparison(
-                id: "qn", title: "processor time of \(number) nodes for a request, half of them saves / of one node",
+                id: "qn",
+                title:
+                    "processor time of \(number) nodes for a request, half of them saves / of \(number) clouds with a node each",
                 unit: "µs", bound: .atMost, target: 1.05)
-            comparison.measured = times[number] ?? []
-            comparison.yardstick = times[1] ?? []
-            comparison.remarks.append(
-                "\(clients) users at each node, one connection each, \(Int(perSecond)) requests a second")
+            let count = number * (options.isQuick ? 400 : 3_000)
+            for index in sides.indices { sides[index].saved += number * 1_000_000 }
+            for round in 0...rounds {
+                let costs = try sides.indices.map { try sides[$0].cost(requests: count) }
+                guard round > 0 else { continue }
+                comparison.measured.append(costs[0])
+                comparison.yardstick.append(costs[1])
+            }
+            comparison.remarks.append("\(clients) users at each node, one connection each")
             return comparison
         }
     }
