@@ -1,3 +1,4 @@
+import AsyncLocks
 import CloudKitModel
 import Crypto
 import Synchronization
@@ -13,6 +14,9 @@ package final class Authenticator: Sendable {
     private let cacheLifetime: Int64
     private let dateTolerance: Int64
     private let cache = Mutex(Cache())
+    /// What has expired is needed by many requests at once, and read once.
+    private let admissionReads = SharedReads<CacheKey, AuthenticatedCaller>()
+    private let sessionReads = SharedReads<String, SessionStanding?>()
 
     private struct CacheKey: Hashable {
         var container: ContainerID
@@ -112,6 +116,13 @@ package final class Authenticator: Sendable {
 
     private func cached(_ key: CacheKey) async throws -> AuthenticatedCaller {
         let now = store.serverEnvironment.now()
+        let known = cache.withLock { $0.entries[key] }
+        if let known, now < known.expires { return known.admission }
+        return try await admissionReads.value(of: key) { try await self.readAdmission(key, now: now) }
+    }
+
+    private func readAdmission(_ key: CacheKey, now: Int64) async throws -> AuthenticatedCaller {
+        // The one before may have brought it.
         let (known, revision) = cache.withLock { ($0.entries[key], $0.revision) }
         if let known, now < known.expires { return known.admission }
         let (admission, account) = try await admission(key, now: now)
@@ -154,9 +165,18 @@ package final class Authenticator: Sendable {
     /// Returns whether a session has neither ended nor expired, its account is not disabled, and its keys are the present ones.
     package func isCurrent(sessionID: String) async throws -> Bool {
         let now = store.serverEnvironment.now()
-        let (known, revision) = cache.withLock { ($0.sessions[sessionID], $0.revision) }
+        let known = cache.withLock { $0.sessions[sessionID] }
         if let known, now < known.expires { return known.standing.isCurrent(at: now) }
-        guard let standing = try await store.sessions.standing(sessionID) else { return false }
+        let standing = try await sessionReads.value(of: sessionID) {
+            try await self.readStanding(ofSession: sessionID, now: now)
+        }
+        return standing?.isCurrent(at: now) ?? false
+    }
+
+    private func readStanding(ofSession sessionID: String, now: Int64) async throws -> SessionStanding? {
+        let (known, revision) = cache.withLock { ($0.sessions[sessionID], $0.revision) }
+        if let known, now < known.expires { return known.standing }
+        guard let standing = try await store.sessions.standing(sessionID) else { return nil }
         if cacheLifetime > 0 {
             cache.withLock { cache in
                 guard cache.revision == revision else { return }
@@ -164,7 +184,7 @@ package final class Authenticator: Sendable {
                 cache.sessions[sessionID] = SessionEntry(standing: standing, expires: now + cacheLifetime)
             }
         }
-        return standing.isCurrent(at: now)
+        return standing
     }
 
     private func displayID(ofSession id: String, in container: ContainerID) -> String {

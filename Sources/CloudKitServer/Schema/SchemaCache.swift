@@ -1,3 +1,4 @@
+import AsyncLocks
 import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitSchema

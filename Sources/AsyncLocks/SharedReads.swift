@@ -2,7 +2,7 @@ import Synchronization
 
 /// Reads that several callers share: each gets the value of a read that began after the call, but while one is under way all who come wait for the
 /// next one together.
-final class SharedReads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+package final class SharedReads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     private enum Turn: Sendable {
         /// Read, for these others as well.
         case read([CheckedContinuation<Turn, Never>])
@@ -14,10 +14,13 @@ final class SharedReads<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The callers who wait while a read of a key is under way.
     private let waiting = Mutex<[Key: [CheckedContinuation<Turn, Never>]]>([:])
 
+    /// Creates a table without reads.
+    package init() {}
+
     /// Returns a value that is read from now on.
     ///
-    /// - Parameter read: Reads the value of the key.
-    func value(of key: Key, _ read: @Sendable () async throws -> Value) async throws -> Value {
+    /// - Parameter read: Reads the value of the key. Called for others as well; what it throws is this caller's alone, the others read for themselves.
+    package func value(of key: Key, _ read: @Sendable () async throws -> Value) async throws -> Value {
         switch await turn(of: key) {
         case .value(let value): return value
         case .readAlone: return try await read()

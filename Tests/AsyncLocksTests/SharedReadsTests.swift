@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import CloudKitServer
+@testable import AsyncLocks
 
 /// Callers who come while a value is read share the read after it.
 @Suite struct SharedReadsTests {
