@@ -125,7 +125,7 @@ extension PostgresWriter {
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async -> (Result<Value, any Error>, WriteBatch?) {
         if let batch = lane.openBatch, !Task.isCancelled {
-            let result = await join(batch, in: lane, partition, body)
+            let result = await join(batch, in: lane, of: partition, body)
             await endTurn(in: lane, partition)
             return (result, batch)
         }
@@ -142,7 +142,7 @@ extension PostgresWriter {
                     await endTurn(in: lane, partition)
                     return (.failure(error), nil)
                 }
-                let result = await run(body, in: batch, partition, lane)
+                let result = await run(body, in: batch, of: partition, in: lane)
                 await endTurn(in: lane, partition)
                 return (result, batch)
             }
@@ -154,19 +154,19 @@ extension PostgresWriter {
 
     /// Runs a body in a batch that another writer has opened.
     private func join<Value: Sendable>(
-        _ batch: WriteBatch, in lane: WriteLane, _ partition: Partition,
+        _ batch: WriteBatch, in lane: WriteLane, of partition: Partition,
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async -> Result<Value, any Error> {
         // What it expects to read is there, or comes with its first read: no reason to leave the thread that it is on.
-        if !WriteTurn.expectedReads.isEmpty { return await run(body, in: batch, partition, lane) }
+        if !WriteTurn.expectedReads.isEmpty { return await run(body, in: batch, of: partition, in: lane) }
         return await withTaskExecutorPreference(batch.connection.thread) {
-            await run(body, in: batch, partition, lane)
+            await run(body, in: batch, of: partition, in: lane)
         }
     }
 
     private func run<Value: Sendable>(
         _ body: @Sendable (inout WriteTransaction) async throws -> Value,
-        in batch: WriteBatch, _ partition: Partition, _ lane: WriteLane
+        in batch: WriteBatch, of partition: Partition, in lane: WriteLane
     ) async -> Result<Value, any Error> {
         do {
             let (value, writes) = try await batch.run([partition], body)

@@ -4,7 +4,7 @@ import Testing
 @testable import AsyncLocks
 
 /// Callers who come while a value is read share the read after it.
-@Suite struct SharedReadsTests {
+@Suite(.timeLimit(.minutes(20))) struct SharedReadsTests {
     /// Reads that end when the test says so.
     private final class Source: Sendable {
         private let state = Mutex((count: 0, waiting: [CheckedContinuation<Result<Int, any Error>, Never>]()))

@@ -50,6 +50,7 @@ struct WelkinBench {
             }
             let bounds: [(String, () async throws -> [Figure])] = [
                 ("n", bench.notifications), ("n4", bench.crowdedNotifications), ("w", bench.idleConnections),
+                ("x", bench.serverMemory),
                 ("i", bench.identityProofs), ("m", bench.firstFetch), ("c+", bench.requestCosts),
                 ("qh", bench.hints),
             ]

@@ -3,18 +3,64 @@ import CloudKitRecordLayer
 
 /// A database as one caller reaches it: the partition and the owner of its data.
 package struct DatabaseContext: Hashable, Sendable {
+    /// The parts, which copies share: a context goes with every step of a request.
+    private final class Parts: Hashable, Sendable {
+        let address: DatabaseAddress
+        let caller: Caller
+        let owner: UserID
+        let partition: StoragePartition
+        let schemaPartition: StoragePartition
+        let member: UserID?
+
+        init(
+            address: DatabaseAddress, caller: Caller, owner: UserID, partition: StoragePartition,
+            schemaPartition: StoragePartition, member: UserID?
+        ) {
+            self.address = address
+            self.caller = caller
+            self.owner = owner
+            self.partition = partition
+            self.schemaPartition = schemaPartition
+            self.member = member
+        }
+
+        static func == (left: Parts, right: Parts) -> Bool {
+            left === right
+                || left.address == right.address && left.caller == right.caller && left.owner == right.owner
+                    && left.partition == right.partition && left.schemaPartition == right.schemaPartition
+                    && left.member == right.member
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(address)
+            hasher.combine(caller)
+            hasher.combine(partition)
+        }
+    }
+
+    private let parts: Parts
+
     /// The container, environment and scope.
-    package let address: DatabaseAddress
+    package var address: DatabaseAddress { parts.address }
     /// The sender of the request.
-    package let caller: Caller
+    package var caller: Caller { parts.caller }
     /// The owner of the zones, by which answers name them.
-    package let owner: UserID
+    package var owner: UserID { parts.owner }
     /// The partition with the data.
-    package let partition: StoragePartition
+    package var partition: StoragePartition { parts.partition }
     /// The partition with the schema.
-    package let schemaPartition: StoragePartition
+    package var schemaPartition: StoragePartition { parts.schemaPartition }
     /// The caller, where the requested zone belongs to another user; nil: the caller's own database, or the public one.
-    package var member: UserID?
+    package var member: UserID? { parts.member }
+
+    init(
+        address: DatabaseAddress, caller: Caller, owner: UserID, partition: StoragePartition,
+        schemaPartition: StoragePartition, member: UserID? = nil
+    ) {
+        parts = Parts(
+            address: address, caller: caller, owner: owner, partition: partition, schemaPartition: schemaPartition,
+            member: member)
+    }
 
     /// The scope of the database.
     package var scope: DatabaseScope { address.scope }
