@@ -33,6 +33,11 @@ package protocol OrderedStore: Sendable {
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async throws -> Value
 
+    /// Makes sure that reads from now on see every commit that was acknowledged before, by this process or another one.
+    ///
+    /// - Returns: Whether earlier reads may have seen less.
+    func catchUp() async throws -> Bool
+
     /// Returns a stream of the partitions that changed: a hint to look again, never the truth. Each call gives a stream of
     /// its own; a slow listener may miss hints of partitions that were reported to it before.
     func commits() -> AsyncStream<Partition>
@@ -48,6 +53,9 @@ package protocol OrderedStore: Sendable {
 extension OrderedStore {
     /// No damage: the store keeps its values in memory.
     package var damage: StoreDamage { .none }
+
+    /// Does nothing: there is one state, which all reads see.
+    package func catchUp() async throws -> Bool { false }
 
     /// Reads one partition: the values are at hand, whichever keys are read.
     package func read<Value: Sendable>(

@@ -9,6 +9,8 @@ final class ConnectionPool: Sendable {
         var waiting: [(id: Int, continuation: CheckedContinuation<Place, any Error>)] = []
         var nextID = 0
         var isClosed = false
+        /// How often earlier connections were given up.
+        var renewalCount = 0
         var drained: CheckedContinuation<Void, Never>?
 
         mutating func takeDrained() -> CheckedContinuation<Void, Never>? {
@@ -40,8 +42,9 @@ final class ConnectionPool: Sendable {
         switch try await place() {
         case .connection(let connection): return connection
         case .mayOpen:
+            let renewal = state.withLock { $0.renewalCount }
             do throws(PostgresFailure) {
-                return try await PostgresConnection.open(configuration, options)
+                return try await PostgresConnection.open(configuration, options, renewal: renewal)
             } catch {
                 pass(.mayOpen)
                 throw error
@@ -51,7 +54,10 @@ final class ConnectionPool: Sendable {
 
     /// Takes a connection back; one that is lost is replaced when it is next needed.
     func give(_ connection: PostgresConnection) {
-        if connection.isOpen {
+        if state.withLock({ connection.renewal < $0.renewalCount }) {
+            connection.close()
+            pass(.mayOpen)
+        } else if connection.isOpen {
             pass(.connection(connection))
         } else {
             // The others of this time are most likely lost as well.
@@ -71,6 +77,12 @@ final class ConnectionPool: Sendable {
             }
             if isDrained { continuation.resume() }
         }
+        dropIdle()
+    }
+
+    /// Gives up all connections: those in use when they are given back.
+    func renew() {
+        state.withLock { $0.renewalCount += 1 }
         dropIdle()
     }
 

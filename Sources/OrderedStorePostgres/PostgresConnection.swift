@@ -5,24 +5,28 @@ import Synchronization
 final class PostgresConnection: Sendable {
     /// The thread that waits for the server.
     let thread: BlockingThread
+    /// How often its pool had been renewed when it was opened.
+    let renewal: Int
     private let session: Mutex<PostgresSession>
 
-    private init(_ session: consuming sending PostgresSession, on thread: BlockingThread) {
+    private init(_ session: consuming sending PostgresSession, on thread: BlockingThread, renewal: Int) {
         self.session = Mutex(session)
         self.thread = thread
+        self.renewal = renewal
     }
 
     deinit { thread.stop() }
 
     /// Connects on a new thread.
     static func open(
-        _ configuration: PostgresConfiguration, _ options: PostgresStore.Options
+        _ configuration: PostgresConfiguration, _ options: PostgresStore.Options, renewal: Int = 0
     ) async throws(PostgresFailure) -> PostgresConnection {
         let thread: BlockingThread
         do throws(StoreError) { thread = try BlockingThread.start() } catch { throw .refused(error) }
         let result: Result<PostgresConnection, PostgresFailure> = await withTaskExecutorPreference(thread) {
             do throws(PostgresFailure) {
-                return .success(PostgresConnection(try PostgresSession(configuration, options), on: thread))
+                return .success(
+                    PostgresConnection(try PostgresSession(configuration, options), on: thread, renewal: renewal))
             } catch {
                 thread.stop()
                 return .failure(error)

@@ -149,6 +149,20 @@ package final class PostgresStore: PersistentStore {
         try await writer.write(partitions, body)
     }
 
+    /// Commits something, which only the server that leads can do, and gives up the connections for reads: a server that has led before answers
+    /// them until it notices, with the state that it had then.
+    package func catchUp() async throws -> Bool {
+        let partition = ServedMark.partition
+        let lock = PostgresRequest(
+            .lockPartition, .bytes(values.key(of: partition).bytes), .bytes(Bytes(partition.name.utf8)))
+        try await using(writers) { (session) throws(PostgresFailure) in
+            defer { session.endTransaction() }
+            try session.exchange([PostgresRequest(.beginWrite), lock, PostgresRequest(.commit)]) { _, _ in }
+        }
+        readers.renew()
+        return true
+    }
+
     /// Returns a stream of the partitions that are changed from now on, through this store or by other processes.
     package func commits() -> AsyncStream<Partition> { hints.stream() }
 

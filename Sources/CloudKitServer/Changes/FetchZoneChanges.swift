@@ -17,7 +17,10 @@ package struct FetchZoneChanges: Sendable {
         let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
         try caller.checkItemCount(requests.count)
         let epoch = cloud.store.epoch
-        let outcomes = try await zoneChanges(requests, in: place)
+        var outcomes = try await zoneChanges(requests, in: place)
+        if outcomes.contains(where: \.isOfLaterState), try await cloud.store.catchUp() {
+            outcomes = try await zoneChanges(requests, in: place)
+        }
         if outcomes.contains(where: \.isOfLaterState) { try await cloud.noteLaterState(than: epoch) }
         return outcomes
     }

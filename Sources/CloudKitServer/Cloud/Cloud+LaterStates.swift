@@ -19,12 +19,19 @@ extension Cloud {
         }.value
     }
 
-    /// Runs `body`, and begins a new epoch if it refuses the token of a device that knows a later state.
+    /// Runs `body`, and begins a new epoch if it refuses the token of a device that knows a later state, also when it reads the newest one.
     func noticingLaterStates<Value: Sendable>(_ body: () async throws -> Value) async throws -> Value {
         let epoch = store.epoch
         do {
             return try await body()
         } catch let failure as RequestFailure where failure == .tokenAhead {
+            if try await store.catchUp() {
+                do {
+                    return try await body()
+                } catch let second as RequestFailure where second != .tokenAhead {
+                    throw second
+                } catch is RequestFailure {}
+            }
             try await noteLaterState(than: epoch)
             throw failure
         }

@@ -365,6 +365,37 @@ struct PostgresStoreTests {
         }
     }
 
+    @Test func `a store that catches up commits, and reads over new connections`() async throws {
+        let statements = Shared<[PostgresStatement]>([])
+        var options = try await postgresOptions()
+        options.exchangesHints = false
+        options.fault = { statement in
+            statements.withLock { $0.append(statement) }
+            return nil
+        }
+        try await withPostgresStore(options) { store in
+            try await store.put(["a": "1"])
+            #expect(try await store.value("a") == "1")
+            let (inside, outside) = (Latch(), Latch())
+            let slow = Task {
+                try await store.read(home) { transaction in
+                    await inside.open()
+                    await outside.wait()
+                    return try await transaction.get(bytes("a"))
+                }
+            }
+            await inside.wait()
+            statements.withLock { $0 = [] }
+            #expect(try await store.catchUp())
+            #expect(statements.withLock { $0 } == [.beginWrite, .lockPartition, .commit])
+            // One in use ends when it is given back.
+            await outside.open()
+            #expect(try await slow.value == bytes("1"))
+            for _ in 0..<2 { #expect(try await store.value("a") == "1") }
+            #expect(statements.withLock { $0 }.count { $0 == .awaitDisk } == 1)
+        }
+    }
+
     @Test func `a key that is too long is refused, and those beside it are not`() async throws {
         try await withPostgresStore { store in
             await expect(.unavailable) { try await store.put([String(repeating: "k", count: 3000): ""]) }
