@@ -1,9 +1,10 @@
 // A temporary cloud with people, and an app of theirs in a process.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { removeFolder } from "./folders.mjs";
 
 export async function until(what, look, tries = 800) {
   for (let attempt = 0; attempt < tries; attempt += 1) {
@@ -132,6 +133,6 @@ export class People {
       const ended = new Promise((done) => child.once("exit", done));
       if (child.exitCode === null && child.kill()) await ended;
     }
-    rmSync(this.folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+    removeFolder(this.folder);
   }
 }

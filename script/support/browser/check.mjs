@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { execFile, execFileSync, spawn } from "node:child_process";
 import { createServer } from "node:http";
-import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,6 +21,7 @@ import { checkReplay } from "./replay.mjs";
 import { checkSharePage } from "./share-page.mjs";
 import { checkStored } from "./stored.mjs";
 import { checkWindow } from "./window.mjs";
+import { removeFolder } from "../folders.mjs";
 
 const words = process.argv.slice(2);
 const isLive = words.includes("--live");
@@ -54,7 +55,7 @@ async function stop(child) {
 
 async function finish(status) {
   for (const child of running) await stop(child);
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  removeFolder(folder);
   process.exit(status);
 }
 

@@ -1,10 +1,11 @@
 // Operates the Console in a real browser and looks at every page of it.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startBrowser } from "../web-push/browser.mjs";
+import { removeFolder } from "../folders.mjs";
 
 const program = resolve(process.argv[2]);
 const pictures = process.argv[3] && resolve(process.argv[3]);
@@ -37,7 +38,7 @@ async function finish(status) {
 async function remove() {
   for (let tries = 0; ; tries += 1) {
     try {
-      return rmSync(folder, { recursive: true, force: true });
+      return removeFolder(folder);
     } catch (error) {
       if (tries >= 50) throw error;
       await new Promise((done) => setTimeout(done, 100));

@@ -2,13 +2,14 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { request as httpsRequest } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { People, until } from "../people.mjs";
 import { proxies } from "./proxies.mjs";
+import { removeFolder } from "../folders.mjs";
 
 const program = resolve(process.argv[2]);
 const folder = mkdtempSync(join(tmpdir(), "check-proxies-"));
@@ -24,7 +25,7 @@ setTimeout(() => finish(new Error("nothing happened for ten minutes")), 600_000)
 async function finish(error) {
   if (error) console.error(error);
   for (const end of running.reverse()) await end();
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  removeFolder(folder);
   process.exit(error ? 1 : 0);
 }
 

@@ -1,12 +1,13 @@
 // Opens the data folder of a released version with the newest programs, and replays what its SDK said.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { until } from "../people.mjs";
 import { ADDRESS, Correspondence, differences, replayed } from "./exchanges.mjs";
+import { removeFolder } from "../folders.mjs";
 
 const [welkin, folder] = process.argv.slice(2);
 const scratch = mkdtempSync(join(tmpdir(), "welkin-transcript-"));
@@ -77,5 +78,5 @@ try {
   say(`${about.version}: ${/nothing to do/.test(plan.output) ? "no upgrade needed" : "upgraded after a backup"}; ${exchanges.length} exchanges of its SDK mean the same`);
 } finally {
   cloud?.kill("SIGKILL");
-  rmSync(scratch, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  removeFolder(scratch);
 }

@@ -1,11 +1,12 @@
 // Checks that a save on another device shows a notification in a real browser whose page is closed.
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { startBrowser } from "./browser.mjs";
 import { startPushService } from "./push-service.mjs";
+import { removeFolder } from "../folders.mjs";
 
 const program = resolve(process.argv[2]);
 const folder = mkdtempSync(join(tmpdir(), "check-web-push-"));
@@ -29,7 +30,7 @@ async function finish(status) {
     const ended = new Promise((done) => process.once("exit", done));
     if (process.exitCode === null && process.kill()) await ended;
   }
-  rmSync(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  removeFolder(folder);
   process.exit(status);
 }
 
