@@ -152,12 +152,10 @@ package final class PostgresStore: PersistentStore {
     /// Commits something, which only the server that leads can do, and gives up the connections for reads: a server that has led before answers
     /// them until it notices, with the state that it had then.
     package func catchUp() async throws -> Bool {
-        let partition = ServedMark.partition
-        let lock = PostgresRequest(
-            .lockPartition, .bytes(values.key(of: partition).bytes), .bytes(Bytes(partition.name.utf8)))
+        let lock = values.lockRequest(of: ServedMark.partition)
         try await using(writers) { (session) throws(PostgresFailure) in
             defer { session.endTransaction() }
-            try session.exchange([PostgresRequest(.beginWrite), lock, PostgresRequest(.commit)]) { _, _ in }
+            try session.run(committing: [PostgresRequest(.beginWrite), lock])
         }
         readers.renew()
         return true

@@ -9,6 +9,11 @@ struct PostgresValues: Sendable {
 
     func key(of partition: Partition) -> PartitionKey { PartitionKey(of: partition, salt: salt) }
 
+    /// The statement by which a transaction locks a partition.
+    func lockRequest(of partition: Partition) -> PostgresRequest {
+        PostgresRequest(.lockPartition, .bytes(key(of: partition).bytes), .bytes(Bytes(partition.name.utf8)))
+    }
+
     /// Returns the values in the order of the keys.
     func values(
         _ keys: [Bytes], from rows: [StoredEntry], of key: PartitionKey, in partition: Partition

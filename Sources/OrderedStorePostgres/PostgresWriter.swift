@@ -142,7 +142,7 @@ extension PostgresWriter {
                     await endTurn(in: lane, partition)
                     return (.failure(error), nil)
                 }
-                let result = await run(body, in: batch, of: partition, in: lane)
+                let result = await run(body, in: batch, of: [partition], in: lane)
                 await endTurn(in: lane, partition)
                 return (result, batch)
             }
@@ -158,20 +158,20 @@ extension PostgresWriter {
         _ body: @Sendable (inout WriteTransaction) async throws -> Value
     ) async -> Result<Value, any Error> {
         // What it expects to read is there, or comes with its first read: no reason to leave the thread that it is on.
-        if !WriteTurn.expectedReads.isEmpty { return await run(body, in: batch, of: partition, in: lane) }
+        if !WriteTurn.expectedReads.isEmpty { return await run(body, in: batch, of: [partition], in: lane) }
         return await withTaskExecutorPreference(batch.connection.thread) {
-            await run(body, in: batch, of: partition, in: lane)
+            await run(body, in: batch, of: [partition], in: lane)
         }
     }
 
     private func run<Value: Sendable>(
         _ body: @Sendable (inout WriteTransaction) async throws -> Value,
-        in batch: WriteBatch, of partition: Partition, in lane: WriteLane
+        in batch: WriteBatch, of partitions: [Partition], in lane: WriteLane?
     ) async -> Result<Value, any Error> {
         do {
-            let (value, writes) = try await batch.run([partition], body)
+            let (value, writes) = try await batch.run(partitions, body)
             try batch.add(writes)
-            lane.noteAdded(byteCount: writes.byteCount)
+            lane?.noteAdded(byteCount: writes.byteCount)
             return .success(value)
         } catch {
             return .failure(error)
@@ -220,14 +220,7 @@ extension PostgresWriter {
             return .done(.failure(error))
         }
         let result: Result<Value, any Error> = await withTaskExecutorPreference(batch.connection.thread) {
-            let result: Result<Value, any Error>
-            do {
-                let (value, writes) = try await batch.run(partitions, body)
-                try batch.add(writes)
-                result = .success(value)
-            } catch {
-                result = .failure(error)
-            }
+            let result = await run(body, in: batch, of: partitions, in: nil)
             await commit(batch, in: nil, partitions: partitions)
             return result
         }
@@ -267,9 +260,7 @@ extension PostgresWriter {
         _ partitions: [Partition], reading expected: ExpectedReads = ExpectedReads(), on connection: PostgresConnection
     ) throws -> (turn: Int, rows: FoundRows) {
         let names = Set(partitions).map { ($0, Bytes($0.name.utf8)) }.sorted { $0.1.precedes($1.1) }
-        let requests = names.map { partition, name in
-            PostgresRequest(.lockPartition, .bytes(values.key(of: partition).bytes), .bytes(name))
-        }
+        let requests = names.map { partition, _ in values.lockRequest(of: partition) }
         let reads = partitions.first.map { PostgresRequest.reads(expected, of: values.key(of: $0)) } ?? []
         let firstScan = requests.count + 1 + reads.count - expected.ranges.count
         var found: [Bytes] = []
@@ -404,7 +395,14 @@ extension PostgresSession {
             let old = request.at - Int64(options.requestsKept.nanoseconds / 1_000_000)
             requests.append(PostgresRequest(.forgetOldRequests, .bytes(request.partition.bytes), .integer(old)))
         }
-        requests.append(PostgresRequest(.commit))
+        try run(committing: requests)
+    }
+
+    /// Sends the last statements of a transaction, or all of them, and commits it.
+    ///
+    /// - Throws: `conflict` if it was rolled back, `refused` if a standby did not confirm it.
+    mutating func run(committing statements: [PostgresRequest]) throws(PostgresFailure) {
+        let requests = statements + [PostgresRequest(.commit)]
         let counter = warningCounter
         let (earlierWarnings, last) = (counter.pointee, requests.count - 1)
         var command = ""

@@ -325,7 +325,8 @@ struct PostgresStoreTests {
         }
     }
 
-    @Test func `expected reads come with the lock, and what was read once is not read again`() async throws {
+    /// Options of a store without hints, and the statements that it sends.
+    private func recordingOptions() async throws -> (PostgresStore.Options, Shared<[PostgresStatement]>) {
         let statements = Shared<[PostgresStatement]>([])
         var options = try await postgresOptions()
         options.exchangesHints = false
@@ -333,6 +334,11 @@ struct PostgresStoreTests {
             statements.withLock { $0.append(statement) }
             return nil
         }
+        return (options, statements)
+    }
+
+    @Test func `expected reads come with the lock, and what was read once is not read again`() async throws {
+        let (options, statements) = try await recordingOptions()
         try await withPostgresStore(options) { store in
             try await store.put(["a": "1", "range/b": "2", "range/c": "3"])
             // Opens the connection for reads.
@@ -366,13 +372,7 @@ struct PostgresStoreTests {
     }
 
     @Test func `a store that catches up commits, and reads over new connections`() async throws {
-        let statements = Shared<[PostgresStatement]>([])
-        var options = try await postgresOptions()
-        options.exchangesHints = false
-        options.fault = { statement in
-            statements.withLock { $0.append(statement) }
-            return nil
-        }
+        let (options, statements) = try await recordingOptions()
         try await withPostgresStore(options) { store in
             try await store.put(["a": "1"])
             #expect(try await store.value("a") == "1")

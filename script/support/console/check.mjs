@@ -30,20 +30,8 @@ async function finish(status) {
     const ended = new Promise((done) => process.once("exit", done));
     if (process.exitCode === null && process.kill()) await ended;
   }
-  await remove();
+  removeFolder(folder);
   process.exit(status);
-}
-
-/** Removes the folder; processes that the browser has begun may still write to its profile. */
-async function remove() {
-  for (let tries = 0; ; tries += 1) {
-    try {
-      return removeFolder(folder);
-    } catch (error) {
-      if (tries >= 50) throw error;
-      await new Promise((done) => setTimeout(done, 100));
-    }
-  }
 }
 
 async function until(what, look) {
