@@ -1,36 +1,59 @@
 /// A short sorted list of keys, without doubles.
 ///
-/// Beside each key lies a number of the eight bytes in which it differs from its neighbours first. A search reads these numbers, which lie
-/// one after the other, and few keys, each of which lies elsewhere in memory.
+/// The keys lie in one piece of memory, without the bytes with which all of them begin. Beside them lies for each a number of its next eight
+/// bytes: a search reads these numbers, and few keys.
 struct SortedKeys: Sendable {
-    private(set) var keys: [Bytes] = []
-    /// The eight bytes of each key behind `sharedCount`, as a number; missing bytes are zeros.
+    /// The bytes with which all keys begin; fewer than there are at times.
+    private var prefix: Bytes = []
+    /// The first eight bytes of each key behind the prefix, as a number; missing bytes are zeros.
     private var heads: [UInt64] = []
-    /// The number of bytes with which all keys begin alike; fewer than there are at times.
-    private var sharedCount = 0
+    /// What follows the prefix in each key.
+    private var suffixes = PackedBytes()
 
     init() {}
 
-    /// Creates a list of keys that are in order.
-    private init(ordered keys: [Bytes]) {
-        self.keys = keys
-        if let first = keys.first, let last = keys.last { setSharedCount(Self.sharedCount(first, last)) }
+    /// Creates a list of some keys of another one.
+    private init(_ range: Range<Int>, of other: SortedKeys) {
+        if range.isEmpty { return }
+        let shared = other.suffixes.withBytes(at: range.lowerBound) { first in
+            let shared = other.suffixes.withBytes(at: range.upperBound - 1) { Self.sharedCount(first, $0) }
+            prefix = other.prefix + first[..<shared]
+            return shared
+        }
+        suffixes = PackedBytes(range, of: other.suffixes, dropping: shared)
+        setHeads()
     }
 
-    var count: Int { keys.count }
-    var isEmpty: Bool { keys.isEmpty }
-    var indices: Range<Int> { keys.indices }
+    var count: Int { suffixes.count }
+    var isEmpty: Bool { suffixes.isEmpty }
+    var indices: Range<Int> { suffixes.indices }
 
-    subscript(index: Int) -> Bytes { keys[index] }
+    /// A copy of the key at an index.
+    subscript(index: Int) -> Bytes {
+        suffixes.withBytes(at: index) { suffix in
+            Bytes(unsafeUninitializedCapacity: prefix.count + suffix.count) { buffer, count in
+                let bytes = UnsafeMutableRawBufferPointer(buffer)
+                prefix.withUnsafeBytes { bytes.copyMemory(from: $0) }
+                UnsafeMutableRawBufferPointer(rebasing: bytes[prefix.count...]).copyMemory(from: suffix)
+                count = prefix.count + suffix.count
+            }
+        }
+    }
+
+    /// Whether the key at an index comes before `key`.
+    func key(at index: Int, precedes key: Bytes) -> Bool { order(of: key, toKeyAt: index) > 0 }
+
+    /// Whether `key` is the one at an index.
+    func key(at index: Int, equals key: Bytes) -> Bool {
+        prefix.count + suffixes.length(at: index) == key.count && order(of: key, toKeyAt: index) == 0
+    }
 
     /// The index of the first key that is not before `key`, or the number of keys.
     func firstIndex(notBefore key: Bytes) -> Int {
-        guard let first = keys.first else { return 0 }
-        if sharedCount > 0 {
-            let order = Self.order(key, toPrefix: sharedCount, of: first)
-            if order != 0 { return order < 0 ? 0 : keys.count }
-        }
-        let head = Self.head(of: key, at: sharedCount)
+        if isEmpty { return 0 }
+        let order = orderToPrefix(of: key)
+        if order != 0 { return order < 0 ? 0 : count }
+        let head = Self.head(of: key, at: prefix.count)
         var (index, end) = heads.withUnsafeBufferPointer { heads in
             let low = Self.lowerBound(of: head, in: heads, from: 0)
             // Seldom more than one.
@@ -43,7 +66,7 @@ struct SortedKeys: Sendable {
         }
         while index < end {
             let middle = (index + end) / 2
-            if keys[middle].precedes(key) { index = middle + 1 } else { end = middle }
+            if orderBehindPrefix(of: key, toKeyAt: middle) > 0 { index = middle + 1 } else { end = middle }
         }
         return index
     }
@@ -51,51 +74,80 @@ struct SortedKeys: Sendable {
     /// The number of keys that are not behind `key`.
     func count(notBehind key: Bytes) -> Int {
         let index = firstIndex(notBefore: key)
-        return index < keys.count && keys[index] == key ? index + 1 : index
+        return index < count && self.key(at: index, equals: key) ? index + 1 : index
     }
 
     /// Inserts a key at the index at which it belongs.
     mutating func insert(_ key: Bytes, at index: Int) {
-        let shared = keys.first.map { min(sharedCount, Self.sharedCount($0, key)) } ?? key.count
-        keys.insert(key, at: index)
-        if shared < sharedCount || heads.isEmpty {
-            setSharedCount(shared)
+        if isEmpty {
+            prefix = key
         } else {
-            heads.insert(Self.head(of: key, at: shared), at: index)
+            let shared = prefix.withUnsafeBytes { prefix in key.withUnsafeBytes { Self.sharedCount(prefix, $0) } }
+            if shared < prefix.count { shortenPrefix(to: shared) }
         }
+        key.withUnsafeBytes { suffixes.insert(UnsafeRawBufferPointer(rebasing: $0[prefix.count...]), at: index) }
+        heads.insert(Self.head(of: key, at: prefix.count), at: index)
     }
 
     /// Puts another key in the place of the first one.
     mutating func replaceFirst(by key: Bytes) {
-        if keys.first == key { return }
+        if self.key(at: 0, equals: key) { return }
         remove(at: 0)
         insert(key, at: 0)
     }
 
     mutating func remove(at index: Int) {
-        keys.remove(at: index)
-        heads.remove(at: index)
+        removeSubrange(index..<(index + 1))
     }
 
     mutating func removeSubrange(_ range: Range<Int>) {
-        keys.removeSubrange(range)
+        if range.isEmpty { return }
+        suffixes.removeSubrange(range)
         heads.removeSubrange(range)
     }
 
     /// Removes the keys from an index on, and returns them.
     mutating func takeSuffix(from index: Int) -> SortedKeys {
-        let suffix = SortedKeys(ordered: Array(keys[index...]))
-        self = SortedKeys(ordered: Array(keys[..<index]))
+        let suffix = SortedKeys(index..<count, of: self)
+        self = SortedKeys(0..<index, of: self)
         return suffix
-    }
-
-    private mutating func setSharedCount(_ count: Int) {
-        sharedCount = count
-        heads = keys.map { Self.head(of: $0, at: count) }
     }
 }
 
 extension SortedKeys {
+    private mutating func shortenPrefix(to length: Int) {
+        suffixes.prepend(Bytes(prefix[length...]))
+        prefix.removeSubrange(length...)
+        setHeads()
+    }
+
+    private mutating func setHeads() {
+        heads.removeAll(keepingCapacity: true)
+        for index in indices { heads.append(suffixes.withBytes(at: index) { Self.head(of: $0, at: 0) }) }
+    }
+
+    /// Less than, equal to or greater than zero, as a key comes before, equal or behind the one at an index.
+    private func order(of key: Bytes, toKeyAt index: Int) -> Int {
+        let order = orderToPrefix(of: key)
+        return order != 0 ? order : orderBehindPrefix(of: key, toKeyAt: index)
+    }
+
+    /// The order of a key to the prefix; zero when it begins with it.
+    private func orderToPrefix(of key: Bytes) -> Int {
+        key.withUnsafeBytes { key in
+            prefix.withUnsafeBytes { prefix in
+                UnsafeRawBufferPointer(rebasing: key[..<min(key.count, prefix.count)]).order(to: prefix)
+            }
+        }
+    }
+
+    /// The order of a key that begins with the prefix to the one at an index.
+    private func orderBehindPrefix(of key: Bytes, toKeyAt index: Int) -> Int {
+        key.withUnsafeBytes { key in
+            suffixes.withBytes(at: index) { UnsafeRawBufferPointer(rebasing: key[prefix.count...]).order(to: $0) }
+        }
+    }
+
     @inline(__always)
     private static func lowerBound(of head: UInt64, in heads: UnsafeBufferPointer<UInt64>, from start: Int) -> Int {
         var low = start
@@ -109,38 +161,34 @@ extension SortedKeys {
         return low
     }
 
-    /// The order of a key to the first bytes of another one; zero when it begins with them.
-    private static func order(_ key: Bytes, toPrefix count: Int, of other: Bytes) -> Int {
-        key.withUnsafeBytes { key in
-            other.withUnsafeBytes { other in
-                let prefix = UnsafeRawBufferPointer(rebasing: other[..<count])
-                let start = UnsafeRawBufferPointer(rebasing: key[..<min(key.count, count)])
-                return start.order(to: prefix)
-            }
-        }
-    }
-
     private static func head(of key: Bytes, at offset: Int) -> UInt64 {
-        key.withUnsafeBytes { key in
-            if key.count >= offset + 8 {
-                return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
-            }
-            var head: UInt64 = 0
-            for index in 0..<8 {
-                head = head << 8 | (offset + index < key.count ? UInt64(key[offset + index]) : 0)
-            }
-            return head
-        }
+        key.withUnsafeBytes { head(of: $0, at: offset) }
     }
 
-    private static func sharedCount(_ one: Bytes, _ other: Bytes) -> Int {
-        one.withUnsafeBytes { one in
-            other.withUnsafeBytes { other in
-                let end = min(one.count, other.count)
-                var count = 0
-                while count < end, one[count] == other[count] { count += 1 }
-                return count
-            }
+    @inline(__always)
+    private static func head(of key: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
+        if key.count >= offset + 8 {
+            return UInt64(bigEndian: key.loadUnaligned(fromByteOffset: offset, as: UInt64.self))
         }
+        var head: UInt64 = 0
+        for index in 0..<8 {
+            head = head << 8 | (offset + index < key.count ? UInt64(key[offset + index]) : 0)
+        }
+        return head
+    }
+
+    /// The number of bytes with which both begin alike.
+    private static func sharedCount(_ one: UnsafeRawBufferPointer, _ other: UnsafeRawBufferPointer) -> Int {
+        let end = min(one.count, other.count)
+        var count = 0
+        while count + 8 <= end {
+            let difference =
+                one.loadUnaligned(fromByteOffset: count, as: UInt64.self)
+                ^ other.loadUnaligned(fromByteOffset: count, as: UInt64.self)
+            if difference != 0 { break }
+            count += 8
+        }
+        while count < end, one[count] == other[count] { count += 1 }
+        return count
     }
 }

@@ -63,7 +63,8 @@ struct SortedRun<Value: Sendable>: Sendable {
     /// Returns whether there is a key in `range`.
     func holdsKey(in range: KeyRange) -> Bool {
         let position = firstPosition(from: range.lower)
-        return position.chunk < chunks.count && chunks[position.chunk].keys[position.offset].precedes(range.upper)
+        return position.chunk < chunks.count
+            && chunks[position.chunk].keys.key(at: position.offset, precedes: range.upper)
     }
 
     /// Removes the upper half of a run that has become long, and returns it; nil for a short one.
@@ -109,7 +110,7 @@ extension SortedRun {
         }
         let index = chunk(for: key)
         let offset = chunks[index].keys.firstIndex(notBefore: key)
-        if offset < chunks[index].keys.count, chunks[index].keys[offset] == key {
+        if offset < chunks[index].keys.count, chunks[index].keys.key(at: offset, equals: key) {
             chunks[index].values[offset] = value
             return
         }
@@ -156,7 +157,7 @@ extension SortedRun {
         while position.chunk < chunks.count {
             let chunk = chunks[position.chunk]
             for offset in position.offset..<chunk.keys.count {
-                if found.count >= limit || !chunk.keys[offset].precedes(range.upper) { return found }
+                if found.count >= limit || !chunk.keys.key(at: offset, precedes: range.upper) { return found }
                 found.append((chunk.keys[offset], chunk.values[offset]))
             }
             position = Position(chunk: position.chunk + 1, offset: 0)
@@ -171,7 +172,7 @@ extension SortedRun {
             if end.chunk < chunks.count {
                 let chunk = chunks[end.chunk]
                 for offset in stride(from: end.offset - 1, through: 0, by: -1) {
-                    if found.count >= limit || chunk.keys[offset].precedes(range.lower) { return found }
+                    if found.count >= limit || chunk.keys.key(at: offset, precedes: range.lower) { return found }
                     found.append((chunk.keys[offset], chunk.values[offset]))
                 }
             }
@@ -181,7 +182,7 @@ extension SortedRun {
     }
 
     private func holds(_ key: Bytes, at position: Position) -> Bool {
-        position.chunk < chunks.count && chunks[position.chunk].keys[position.offset] == key
+        position.chunk < chunks.count && chunks[position.chunk].keys.key(at: position.offset, equals: key)
     }
 
     /// Before the first key that is not before `key`; beyond the last chunk when there is none.
