@@ -23,6 +23,15 @@ package struct SharedZoneChange: Hashable, Sendable {
         recordTypes[share, default: []].insert(recordType)
     }
 
+    /// Adds the changed types of a later change, if it is one of the same zone by the same device, and neither changes who takes part.
+    ///
+    /// - Returns: Whether it was added.
+    package mutating func unite(_ later: SharedZoneChange) -> Bool {
+        guard zone == later.zone, origin == later.origin, users.isEmpty, later.users.isEmpty else { return false }
+        recordTypes.merge(later.recordTypes) { $0.union($1) }
+        return true
+    }
+
     /// Returns the types of the records that changed for a member; nil for none.
     ///
     /// - Parameter version: Of the change: a slot taken later has it in the member's first fetch.
