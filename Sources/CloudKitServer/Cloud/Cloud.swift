@@ -53,6 +53,8 @@ package final class Cloud: Sendable {
     let peopleLookups: PeopleLookups
     /// The turns of deliveries from a partition to others.
     let deliveryTurns = KeyedAsyncMutex<StoragePartition>()
+    /// The pauses between deliveries from a partition to others.
+    let deliveryPace = DeliveryPace()
 
     /// - Parameters:
     ///   - store: Holds everything but the bytes of assets; its epoch goes into sync tokens.

@@ -12,9 +12,9 @@ struct DeliverAcrossPartitions: Sendable {
     /// Each receiver's queue is written before the job is done, together with the version up to which it was delivered: a crash between
     /// the two, or another node that delivers at the same time, leaves each notification in the queue once.
     ///
-    /// - Returns: The number of queued notifications; nil if none waited.
+    /// - Returns: What was delivered; nil if nothing waited.
     @discardableResult
-    func run(from partition: StoragePartition) async throws -> Int? {
+    func run(from partition: StoragePartition) async throws -> Outcome? {
         guard let place = DatabaseContext(partition: partition) else { return nil }
         // Two deliveries at once would do the same work twice.
         return try await cloud.deliveryTurns.withLock(partition) {
@@ -32,11 +32,21 @@ struct DeliverAcrossPartitions: Sendable {
                 for carried in waiting.notifications { transaction.clear(carried) }
             }
             report(counts, place)
-            return counts.drafts.queued + counts.sharedUpdate.queued
+            return Outcome(
+                queued: counts.drafts.queued + counts.sharedUpdate.queued,
+                mayBeMore: waiting.notifications.count == Self.notificationsAtOnce)
         }
     }
 
-    private static var notificationsAtOnce: Int { 200 }
+    /// The delivery of some notifications.
+    struct Outcome: Sendable {
+        /// The number of queued notifications.
+        var queued: Int
+        /// Whether more notifications may have waited than are delivered at once.
+        var mayBeMore: Bool
+    }
+
+    private static var notificationsAtOnce: Int { 1000 }
     /// Queues written at the same time: they share syncs of the disk.
     private static var receiversAtOnce: Int { 16 }
 

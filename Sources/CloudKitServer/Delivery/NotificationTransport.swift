@@ -1,6 +1,5 @@
 import CloudKitModel
 import CloudKitRecordLayer
-import Synchronization
 
 /// A way on which notifications reach devices: `LongPollService`, for devices that poll, and `PushDeliveryService`, for devices
 /// behind external push services. Another such service is a `PushService`, not another transport.
@@ -20,7 +19,6 @@ package protocol NotificationTransport: Sendable {
 package struct NotificationDelivery: Sendable {
     private let cloud: Cloud
     private let transports: [any NotificationTransport]
-    private let pace = DeliveryPace()
 
     /// Creates the delivery of a cloud's notifications by the given transports.
     package init(cloud: Cloud, transports: [any NotificationTransport]) {
@@ -40,7 +38,7 @@ package struct NotificationDelivery: Sendable {
                     for await partition in commits {
                         if Task.isCancelled { return }
                         // Transports do not wait for the delivery across partitions.
-                        if mayHold(partition), pace.begin(partition) {
+                        if mayHold(partition), cloud.deliveryPace.begin(partition) {
                             carriers.addTask { await carry(from: partition, failed: failed) }
                         }
                         for transport in transports { await transport.deliver(in: partition) }
@@ -64,52 +62,21 @@ package struct NotificationDelivery: Sendable {
         do {
             while true {
                 let began = serverEnvironment.uptime()
-                if let count = try await DeliverAcrossPartitions(cloud).run(from: partition) {
+                var queued: Int?
+                while let outcome = try await DeliverAcrossPartitions(cloud).run(from: partition) {
+                    queued = (queued ?? 0) + outcome.queued
+                    if !outcome.mayBeMore { break }
+                }
+                if let queued {
                     try await serverEnvironment.sleep(
-                        DeliveryPace.pause(after: serverEnvironment.uptime() - began, queued: count))
-                } else if pace.end(partition) {
+                        DeliveryPace.pause(after: serverEnvironment.uptime() - began, queued: queued))
+                } else if cloud.deliveryPace.end(partition) {
                     return
                 }
             }
         } catch {
-            pace.stop(partition)
+            cloud.deliveryPace.stop(partition)
             if !(error is CancellationError) { failed(error) }
         }
-    }
-}
-
-/// Allows one delivery at a time from a partition, with pauses in between: later changes are delivered together.
-///
-/// The first change is delivered at once. Of many in a row, delivery takes a small part of the time, however many members
-/// there are.
-final class DeliveryPace: Sendable {
-    /// Partitions with a running delivery, and whether there was another commit since.
-    private let busy = Mutex<[StoragePartition: Bool]>([:])
-
-    /// Returns whether to begin; false: the running delivery will look again.
-    func begin(_ partition: StoragePartition) -> Bool {
-        busy.withLock { busy in
-            defer { busy[partition] = busy[partition] != nil }
-            return busy[partition] == nil
-        }
-    }
-
-    /// Returns whether there was no commit since; otherwise the delivery continues.
-    func end(_ partition: StoragePartition) -> Bool {
-        busy.withLock { busy in
-            if busy[partition] == true {
-                busy[partition] = false
-                return false
-            }
-            busy[partition] = nil
-            return true
-        }
-    }
-
-    func stop(_ partition: StoragePartition) { busy.withLock { $0[partition] = nil } }
-
-    /// Returns the pause after a delivery. Waking and answering devices costs more than the delivery, so each notification counts.
-    static func pause(after work: Duration, queued count: Int) -> Duration {
-        min(max(work * 20, .milliseconds(20) * count), .seconds(2))
     }
 }

@@ -13,19 +13,24 @@ package struct RunOutbox: Sendable {
     ///
     /// A cascade and its effects are one transaction, so that it is done once also where two processes meet.
     ///
+    /// - Parameter isPaced: Whether notifications that were delivered a moment ago from the same partition, or are being delivered, are left for
+    ///   later.
     /// - Returns: Whether there may be more to do now.
     @discardableResult
-    package func run() async throws -> Bool {
+    package func run(isPaced: Bool = false) async throws -> Bool {
         try await FinishKeyResets(cloud).run()
         let now = cloud.serverEnvironment.now()
         var mayBeMore = false
         let pending = try await cloud.store.read(.registry) { try await $0.pendingPartitions(limit: 100) }
         for (partition, promised) in pending {
-            let hasCrossPartitionNotifications = try await DeliverAcrossPartitions(cloud).run(from: partition) != nil
-            if try await runCascade(in: partition) || hasCrossPartitionNotifications {
+            let mayDeliver =
+                !isPaced || cloud.deliveryPace.outboxMayDeliver(partition, now: cloud.serverEnvironment.uptime())
+            let hasDelivered = mayDeliver ? try await deliver(from: partition) : false
+            if try await runCascade(in: partition) || hasDelivered {
                 mayBeMore = true
-            } else if cloud.registry.isOutlived(
-                partition, promised: promised, now: now, uptime: cloud.serverEnvironment.uptime())
+            } else if mayDeliver,
+                cloud.registry.isOutlived(
+                    partition, promised: promised, now: now, uptime: cloud.serverEnvironment.uptime())
             {
                 // Promised work has been written by now, or never will be.
                 cloud.registry.forgetPromise(in: partition, promised: promised)
@@ -33,6 +38,17 @@ package struct RunOutbox: Sendable {
             }
         }
         return mayBeMore
+    }
+
+    /// Delivers notifications for other partitions; false if none waited.
+    private func deliver(from partition: StoragePartition) async throws -> Bool {
+        let began = cloud.serverEnvironment.uptime()
+        guard let outcome = try await DeliverAcrossPartitions(cloud).run(from: partition) else { return false }
+        if !outcome.mayBeMore {
+            let now = cloud.serverEnvironment.uptime()
+            cloud.deliveryPace.rest(partition, after: now - began, queued: outcome.queued, now: now)
+        }
+        return true
     }
 
     private static var recordsAtOnce: Int { 200 }

@@ -45,7 +45,7 @@ struct OutboxWorker: Service {
             var hasMore = false
             let before = store.hintCount
             do {
-                hasMore = try await RunOutbox(cloud).run()
+                hasMore = try await RunOutbox(cloud).run(isPaced: true)
             } catch {
                 logger.warning("outbox failed", metadata: ["error": .string(String(describing: error))])
             }

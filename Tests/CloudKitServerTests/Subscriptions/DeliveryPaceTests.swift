@@ -1,7 +1,8 @@
 import CloudKitModel
-import CloudKitServer
 import OrderedStore
 import Testing
+
+@testable import CloudKitServer
 
 /// The frequency of deliveries from a partition with many writes.
 @Suite(.timeLimit(.minutes(20))) struct DeliveryPaceTests {
@@ -54,32 +55,65 @@ import Testing
             try await write("R1")
             let first = try #require(await pauses.next())
             // The clock does not advance: delivery takes no time, and the number of queued notifications counts.
-            #expect(first.duration == .milliseconds(20))
+            #expect(first.duration == .milliseconds(2))
             #expect(try await bob.received() == ["S +R1"])
             try await write("R2", "R3", "R4")
             #expect(try await bob.received() == [])
 
             first.end()
             let second = try #require(await pauses.next())
-            #expect(second.duration == .milliseconds(60))
+            #expect(second.duration == .milliseconds(6))
             #expect(try await bob.received() == ["S +R2", "S +R3", "S +R4"])
             second.end()
         }
     }
 
-    @Test func `B-PSH-02 a rest lasts two seconds at most`() async throws {
+    @Test func `B-PSH-02 a rest lasts ten times as long as the work, and two seconds at most`() {
+        #expect(DeliveryPace.pause(after: .milliseconds(30), queued: 100) == .milliseconds(300))
+        #expect(DeliveryPace.pause(after: .milliseconds(1), queued: 100) == .milliseconds(200))
+        #expect(DeliveryPace.pause(after: .milliseconds(1), queued: 5000) == .seconds(2))
+        #expect(DeliveryPace.pause(after: .seconds(1), queued: 1) == .seconds(2))
+    }
+
+    @Test func `B-PSH-02 the outbox leaves notifications of a moment ago for the next delivery`() async throws {
         try await withCloud { test in
-            let (rests, begun) = AsyncStream.makeStream(of: Duration.self)
-            test.time.sleep { begun.yield($0) }
             let writer = Caller(user: TestCloud.ada, deviceID: "writer")
-            try await test.modify([create("R0")], zone: "_defaultZone", in: .public, by: writer)
-            _ = try await TestDevice(test, "bob", of: TestCloud.bob)
+            func write(_ name: String) async throws {
+                try await test.modify([create(name)], zone: "_defaultZone", in: .public, by: writer)
+            }
+            try await write("R0")
+            var bob = try await TestDevice(test, "bob", of: TestCloud.bob)
             try await test.subscribe(TestCloud.query("S"), in: .public, by: TestCloud.bob)
-            let running = await deliver(test)
-            defer { running.cancel() }
-            try await test.modify(
-                (1...150).map { create("R\($0)") }, zone: "_defaultZone", in: .public, by: writer)
-            #expect(await rests.first { _ in true } == .seconds(2))
+            let outbox = RunOutbox(test.cloud)
+
+            try await write("R1")
+            #expect(try await outbox.run(isPaced: true))
+            #expect(try await bob.received() == ["S +R1"])
+            try await write("R2")
+            #expect(try await !outbox.run(isPaced: true))
+            #expect(try await bob.received() == [])
+
+            test.time.advance(10)
+            #expect(try await outbox.run(isPaced: true))
+            #expect(try await bob.received() == ["S +R2"])
+            // Whoever wants all work done now does not wait.
+            try await write("R3")
+            #expect(try await outbox.run())
+            #expect(try await bob.received() == ["S +R3"])
         }
+    }
+
+    @Test func `B-PSH-02 the outbox leaves notifications to a delivery that runs`() async throws {
+        let pace = DeliveryPace()
+        let partition = Partition("p")
+        #expect(pace.outboxMayDeliver(partition, now: .zero))
+        #expect(pace.begin(partition))
+        #expect(!pace.outboxMayDeliver(partition, now: .zero))
+        #expect(pace.end(partition))
+        #expect(pace.outboxMayDeliver(partition, now: .zero))
+        pace.rest(partition, after: .zero, queued: 2, now: .zero)
+        #expect(!pace.outboxMayDeliver(partition, now: .milliseconds(3)))
+        #expect(pace.outboxMayDeliver(Partition("q"), now: .milliseconds(3)))
+        #expect(pace.outboxMayDeliver(partition, now: .milliseconds(4)))
     }
 }
