@@ -21,8 +21,8 @@ struct Handle: ~Copyable {
         /// Pages kept in memory. Readers must drop theirs after every commit, so their cache is small.
         var cacheKiB: Int {
             switch self {
-            case .writer: 65_536
-            case .reader: 8_192
+            case .writer: 32_768
+            case .reader: 4_096
             case .checkpointer, .inspector, .fileInspector: 512
             case .backup: 4_096
             }

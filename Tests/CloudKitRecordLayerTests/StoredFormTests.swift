@@ -138,6 +138,16 @@ import Testing
             zone.keyEpoch = 70_000
             #expect(try ZoneHeader(name: "Z", decoding: zone.encoded) == zone)
         }
+        var emptied = ZoneHeader.implicitDefault
+        var secret = record()
+        var statement = [UInt8](repeating: 7, count: StatementForm.bytesMin)
+        statement.replaceSubrange(0..<9, with: [1, 0, 0, 0, 0, 0, 0, 3, 132])
+        secret.protection = Protection(epoch: 0, statement: statement)
+        emptied.noteDeletion(of: secret, now: 900 - 300_001)
+        #expect(emptied.deletedStatementVersion == 0)
+        emptied.noteDeletion(of: secret, now: 900 - 300_000)
+        #expect(emptied.deletedStatementVersion == 900)
+        #expect(try ZoneHeader(name: "_defaultZone", decoding: emptied.encoded) == emptied)
         let scoped = ZoneHeader(name: "Z", number: 7, since: 3, encryptionScope: .perZone)
         #expect(try ZoneHeader(name: "Z", decoding: scoped.encoded) == scoped)
         #expect(throws: DamagedValue.self) {

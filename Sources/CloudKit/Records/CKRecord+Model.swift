@@ -224,7 +224,7 @@ extension RecordSystemFields {
         creationDate = FieldConverter.date(record.created.timestamp)
         creator = Self.user(record.created.user)
         modificationDate = FieldConverter.date(record.modified.timestamp)
-        modifier = Self.user(record.modified.user)
+        modifier = record.modified.user == record.created.user ? creator : Self.user(record.modified.user)
         parent = record.parent.map {
             CKReference(recordID: CKRecordID(named: $0, in: recordID.zoneID), action: .none)
         }

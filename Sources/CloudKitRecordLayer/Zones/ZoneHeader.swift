@@ -40,6 +40,8 @@ package struct ZoneHeader: Hashable, Sendable {
     package var clientChangeToken: Bytes?
     /// The epoch under which values have to be sealed now; never goes back, not even when the zone is made again.
     package var keyEpoch: UInt32
+    /// The highest version in which a statement of a deleted record of the default zone was, which keeps no tombstones; 0: there was none.
+    package private(set) var deletedStatementVersion: UInt64 = 0
     /// The way in which the zone is shared.
     package var sharing = ZoneSharing.none
     /// Fixed for the incarnation (B-ZN-16).
@@ -85,6 +87,20 @@ package struct ZoneHeader: Hashable, Sendable {
         if keyEpoch < .max { keyEpoch += 1 }
     }
 
+    /// Notes the last statement of a record that is deleted from the default zone: what is created there from now on needs a version above it
+    /// (B-ENC-07).
+    ///
+    /// - Parameter now: Milliseconds since 1970. A version far beyond, as a wrong clock makes it, concerns nobody else's records.
+    package mutating func noteDeletion(of record: StoredRecord, now: Int64) {
+        guard let version = record.lastStatement?.version,
+            version <= UInt64(clamping: now + Self.clockDifferenceMax)
+        else { return }
+        deletedStatementVersion = max(deletedStatementVersion, version)
+    }
+
+    /// Milliseconds by which clocks of devices are expected to be ahead.
+    private static let clockDifferenceMax: Int64 = 300_000
+
     /// Returns the key of a zone's header.
     package static func key(named name: String) -> Bytes { KeyBuilder(.zone).adding(name).bytes }
 }
@@ -125,13 +141,14 @@ extension ZoneHeader.State {
 }
 
 extension ZoneHeader {
-    /// 1: without key epoch. 2: without horizon of members, and how far the feed is compacted. 3: without encryption scope.
-    private static let format: UInt8 = 4
+    /// 1: without key epoch. 2: without horizon of members, and how far the feed is compacted. 3: without encryption scope. 4: without the version
+    /// of deleted statements; written where there are none, so that earlier builds read it.
+    private static let format: UInt8 = 5
 
     /// The stored form.
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 96)
-        value.add(byte: Self.format)
+        value.add(byte: deletedStatementVersion == 0 ? 4 : Self.format)
         value.add(byte: state.code)
         value.add(number)
         value.add(since)
@@ -147,6 +164,7 @@ extension ZoneHeader {
         value.add(memberHorizon)
         value.add(compacted)
         value.add(byte: encryptionScope.rawValue)
+        if deletedStatementVersion > 0 { value.add(deletedStatementVersion) }
         return value.bytes
     }
 
@@ -174,6 +192,7 @@ extension ZoneHeader {
         let scope = try format >= 4 ? ZoneEncryptionScope(rawValue: value.byte()) : .perRecord
         guard let scope else { throw DamagedValue(.zone) }
         encryptionScope = scope
+        deletedStatementVersion = format >= 5 ? try value.number() : 0
     }
 }
 

@@ -9,6 +9,8 @@ import CloudKitSchema
 struct ChangePlanner {
     private let batch: ChangeBatch
     private let keyEpoch: UInt32
+    /// What counts as the last statement of a deleted record where the zone keeps no tombstones; nil: none is known.
+    private let deletedStatement: LastStatement?
     private let assets: AssetPlanner
     private(set) var growth: SchemaGrowth
     /// Stored bytes of the database, including assets and the changes planned so far.
@@ -21,6 +23,8 @@ struct ChangePlanner {
     ) {
         self.batch = batch
         keyEpoch = zone.keyEpoch
+        deletedStatement =
+            zone.deletedStatementVersion > 0 ? LastStatement(version: zone.deletedStatementVersion, tag: []) : nil
         self.assets = assets
         self.growth = growth
         databaseBytes = database.recordBytes + assetBytes
@@ -79,7 +83,7 @@ struct ChangePlanner {
             protection: try protection(
                 item, fields, merged: fields, held: nil,
                 changesStated: fields.contains(where: ProtectionDecision.holdsKeys),
-                deleted: previous?.lastStatement),
+                deleted: previous?.lastStatement ?? deletedStatement),
             set: item.references, before: [], after: Set(item.references))
         try checkSpace(draft)
         return draft

@@ -196,6 +196,7 @@ struct ChangeWriter {
             moveInFeed(tombstone, previous: held, size: size, &transaction)
         } else {
             transaction.clearRecord(zone: zone.number, name: held.name)
+            zone.noteDeletion(of: held, now: batch.now)
         }
         count(records: -1, bytes: -held.storedBytes)
         writeReferences(before: draft.references, after: [], &transaction)

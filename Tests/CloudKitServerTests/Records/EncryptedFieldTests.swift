@@ -77,6 +77,34 @@ extension Protection {
     }
 
     @Test(arguments: Engine.allCases)
+    func `B-ENC-07 a record that is created in the default zone needs a version above those of deleted ones`(
+        _ engine: Engine
+    ) async throws {
+        try await withCloud(engine) { test in
+            func modify(_ operation: RecordOperation) async throws -> RecordOutcome {
+                try await save(test, operation, zone: "_defaultZone")
+            }
+            func create(_ name: String, _ version: UInt8) async throws -> RecordOutcome {
+                try await modify(
+                    secret(.create, name, [.set(sealedField("text"))], Protection(epoch: 0).stated(version)))
+            }
+            func delete(_ name: String) async throws {
+                _ = try await modify(RecordOperation(.forceDelete, RecordChange(recordName: name)))
+            }
+            #expect(try await create("R", 5).record != nil)
+            #expect(try await create("S", 3).record != nil)
+            try await delete("R")
+            try await delete("S")
+            // No tombstone says that this one was never there.
+            for name in ["R", "T"] {
+                let refused = try await create(name, 5).failure
+                #expect(refused?.code == .staleRecordStatement && refused?.lastVersion == 5)
+                #expect(try await create(name, 6).record != nil)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
     func `B-ENC-07 a record that is created again needs a version above the deleted one's`(_ engine: Engine)
         async throws
     {
