@@ -10,6 +10,14 @@ package final class BrowserReturn: Sendable {
     /// The `state` with which the browser left; requests with another are from elsewhere.
     private final class Expectation: Sendable {
         let state = Mutex<String?>(nil)
+
+        /// Returns what the browser brings with a request; nil for a request from elsewhere.
+        func values(of request: LoopbackRequest) -> [String: String]? {
+            guard request.method == "GET", let values = BrowserReturn.values(of: request.path),
+                let state = values["state"], self.state.withLock({ $0 == state })
+            else { return nil }
+            return values
+        }
     }
 
     /// Begins to listen on 127.0.0.1.
@@ -22,12 +30,11 @@ package final class BrowserReturn: Sendable {
         self.answers = answers
         self.expectation = expectation
         do {
+            // The program may end as soon as it has the answer: the browser has its page before.
             listener = try LoopbackListener(port: port) { request in
-                guard request.method == "GET", let values = Self.values(of: request.path), let state = values["state"],
-                    expectation.state.withLock({ $0 == state })
-                else { return LoopbackResponse(status: 404) }
-                continuation.yield(values)
-                return Self.page
+                if let values = expectation.values(of: request) { continuation.yield(values) }
+            } handler: { request in
+                expectation.values(of: request) == nil ? LoopbackResponse(status: 404) : Self.page
             }
         } catch {
             throw BrowserReturnError(reason: (error as? LoopbackFailure)?.reason ?? "\(error)")

@@ -18,6 +18,7 @@ final class LoopbackListener: Sendable {
     let port: UInt16
 
     private let handler: @Sendable (LoopbackRequest) async -> LoopbackResponse
+    private let sent: @Sendable (LoopbackRequest) -> Void
     // Dispatch's objects may be used from any thread, which their types do not say on Linux.
     private nonisolated(unsafe) let source: any DispatchSourceRead
     private let connections = Mutex(0)
@@ -27,12 +28,17 @@ final class LoopbackListener: Sendable {
     ///
     /// - Parameters:
     ///   - port: 0: the system chooses one.
+    ///   - sent: Receives each request that was answered, when the system has the whole answer.
     ///   - handler: Answers a request.
     /// - Throws: `LoopbackFailure`.
-    init(port wanted: UInt16 = 0, handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse) throws {
+    init(
+        port wanted: UInt16 = 0, sent: @escaping @Sendable (LoopbackRequest) -> Void = { _ in },
+        handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
+    ) throws {
         let (descriptor, port) = try Self.openSocket(wanted)
         self.port = port
         self.handler = handler
+        self.sent = sent
         source = DispatchSource.makeReadSource(
             fileDescriptor: descriptor, queue: DispatchQueue(label: "org.welkin.CloudKitUI.accept"))
         source.setCancelHandler { close(descriptor) }
@@ -120,6 +126,7 @@ final class LoopbackListener: Sendable {
                 queue.async { [self] in
                     Self.transmit(bytes, to: descriptor)
                     end(descriptor)
+                    sent(request)
                 }
             }
         }

@@ -225,7 +225,9 @@ async function main() {
       await until("the provider", () => browsing.run(`Boolean(document.querySelector("[name=sub]"))`).catch(() => false));
       await browsing.run(`{ const field = document.querySelector("[name=sub]"); field.value = ${JSON.stringify(subject)}; field.form.requestSubmit() }`);
     }
-    await until("the end in the browser", () => browsing.run(`document.body.textContent.includes("Go on in the terminal")`).catch(() => false));
+    let shown = "";
+    const isOver = async () => (shown = await browsing.run(`location + " " + document.body.textContent`).catch(String)).includes("Go on in the terminal");
+    await until("the end in the browser", isOver).catch((error) => { throw new Error(`${error.message}; the page shows: ${shown.replace(/\s+/g, " ").slice(0, 500)}`); });
     await browsing.close();
     return new URL(url);
   };
