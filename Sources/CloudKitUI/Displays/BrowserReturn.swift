@@ -10,14 +10,6 @@ package final class BrowserReturn: Sendable {
     /// The `state` with which the browser left; requests with another are from elsewhere.
     private final class Expectation: Sendable {
         let state = Mutex<String?>(nil)
-
-        /// Returns what the browser brings with a request; nil for a request from elsewhere.
-        func values(of request: LoopbackRequest) -> [String: String]? {
-            guard request.method == "GET", let values = BrowserReturn.values(of: request.path),
-                let state = values["state"], self.state.withLock({ $0 == state })
-            else { return nil }
-            return values
-        }
     }
 
     /// Begins to listen on 127.0.0.1.
@@ -31,10 +23,13 @@ package final class BrowserReturn: Sendable {
         self.expectation = expectation
         do {
             // The program may end as soon as it has the answer: the browser has its page before.
-            listener = try LoopbackListener(port: port) { request in
-                if let values = expectation.values(of: request) { continuation.yield(values) }
+            listener = try LoopbackListener(port: port) { request, response in
+                if response == Self.page, let values = Self.values(of: request.path) { continuation.yield(values) }
             } handler: { request in
-                expectation.values(of: request) == nil ? LoopbackResponse(status: 404) : Self.page
+                guard request.method == "GET", let state = Self.values(of: request.path)?["state"],
+                    expectation.state.withLock({ $0 == state })
+                else { return LoopbackResponse(status: 404) }
+                return Self.page
             }
         } catch {
             throw BrowserReturnError(reason: (error as? LoopbackFailure)?.reason ?? "\(error)")

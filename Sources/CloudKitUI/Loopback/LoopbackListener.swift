@@ -18,7 +18,7 @@ final class LoopbackListener: Sendable {
     let port: UInt16
 
     private let handler: @Sendable (LoopbackRequest) async -> LoopbackResponse
-    private let sent: @Sendable (LoopbackRequest) -> Void
+    private let sent: @Sendable (LoopbackRequest, LoopbackResponse) -> Void
     // Dispatch's objects may be used from any thread, which their types do not say on Linux.
     private nonisolated(unsafe) let source: any DispatchSourceRead
     private let connections = Mutex(0)
@@ -28,11 +28,11 @@ final class LoopbackListener: Sendable {
     ///
     /// - Parameters:
     ///   - port: 0: the system chooses one.
-    ///   - sent: Receives each request that was answered, when the system has the whole answer.
+    ///   - sent: Receives each request of the handler and its answer, when the system has the whole answer.
     ///   - handler: Answers a request.
     /// - Throws: `LoopbackFailure`.
     init(
-        port wanted: UInt16 = 0, sent: @escaping @Sendable (LoopbackRequest) -> Void = { _ in },
+        port wanted: UInt16 = 0, sent: @escaping @Sendable (LoopbackRequest, LoopbackResponse) -> Void = { _, _ in },
         handler: @escaping @Sendable (LoopbackRequest) async -> LoopbackResponse
     ) throws {
         let (descriptor, port) = try Self.openSocket(wanted)
@@ -122,11 +122,11 @@ final class LoopbackListener: Sendable {
             end(descriptor)
         case .request(let request):
             Task { [self] in
-                let bytes = await handler(request).bytes
+                let response = await handler(request)
                 queue.async { [self] in
-                    Self.transmit(bytes, to: descriptor)
+                    Self.transmit(response.bytes, to: descriptor)
                     end(descriptor)
-                    sent(request)
+                    sent(request, response)
                 }
             }
         }
