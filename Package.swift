@@ -18,7 +18,6 @@ let cloud = TargetDependencyCondition.when(traits: ["Cloud"])
 
 let crypto = Target.Dependency.product(name: "Crypto", package: "swift-crypto")
 let cryptoExtras = Target.Dependency.product(name: "CryptoExtras", package: "swift-crypto")
-let hummingbird = Target.Dependency.product(name: "Hummingbird", package: "hummingbird", condition: cloud)
 let hummingbirdCore = Target.Dependency.product(name: "HummingbirdCore", package: "hummingbird", condition: cloud)
 let hummingbirdTLS = Target.Dependency.product(
     name: "HummingbirdTLS", package: "hummingbird", condition: .when(traits: ["TLS"]))
@@ -177,8 +176,8 @@ let package = Package(
             dependencies: [
                 "CPageContent", "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
                 "IdentityDirectory",
-                "TextEncodings", "WebCredentials", hummingbird,
-                hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore, nioHTTP1,
+                "TextEncodings", "WebCredentials", hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
+                nioHTTP1, nioPosix,
             ], exclude: ["Pages/Content"], swiftSettings: callerIsolated),
 
         // The pages of operators.
@@ -219,8 +218,7 @@ let package = Package(
                 "FileStoreS3",
                 "HTTPTransfer", "IdentityDirectory", "OpenIDConnect", "WebPush", "Console", "CommandSettings",
                 "CBuildInfo",
-                hummingbird, hummingbirdCore,
-                hummingbirdTLS,
+                hummingbirdCore, hummingbirdTLS,
                 nioCore, nioSSL, crypto, cryptoExtras,
                 arguments,
                 lifecycle,
@@ -416,7 +414,7 @@ let package = Package(
                 "CloudKitRecordLayer",
                 "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore", "ServedApplication",
                 "SimulatedSigners", "TextEncodings", "WebCredentials",
-                crypto, hummingbird, logging, metrics, metricsTestKit, nioCore,
+                crypto, logging, metrics, metricsTestKit, nioCore,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
         .testTarget(
             name: "ConsoleTests",
@@ -443,7 +441,7 @@ let package = Package(
             dependencies: [
                 "CDeterministicProcess", "SeededChance", "CloudKit", "CloudKitAccounts", "CloudKitClient",
                 "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "CoreLocation", "FileStore",
-                "OrderedStore", "JSONBytes", hummingbird, httpTypes, logging, nioCore, nioEmbedded,
+                "OrderedStore", "JSONBytes", hummingbirdCore, httpTypes, logging, nioCore, nioEmbedded,
             ],
             path: "Tests/WholeStackSimulation", swiftSettings: callerIsolated),
         // Without a dependency on the program: what it replaces must not reach the process of the tests.

@@ -2,10 +2,11 @@ import CloudKitAccounts
 import CloudKitLogs
 import CloudKitServer
 import CoreMetrics
-import Hummingbird
 import HummingbirdCore
 import Logging
 import NIOCore
+import NIOPosix
+import ServiceLifecycle
 
 /// A cloud as an HTTP service. A process can have any number of them.
 package struct CloudApplication: Sendable {
@@ -126,8 +127,16 @@ package struct CloudApplication: Sendable {
 
     /// Returns the response to a request that came over a connection without a socket, as simulations of the whole stack send it.
     package func respond(to request: Request, on channel: any Channel) async throws -> Response {
-        try await responder.respond(
-            to: request, context: ConnectionContext(source: .init(channel: channel, logger: logger)))
+        var continued: WaitingRequest?
+        while true {
+            switch try await responder.respond(to: request, on: channel, continuing: continued) {
+            case .response(let response): return response
+            case .waits(let waiting):
+                continued = await withCheckedContinuation { continuation in
+                    waiting.wait { continuation.resume(returning: $0) }
+                }
+            }
+        }
     }
 
     /// Delivers notifications until the task is cancelled, as the service does while it listens.
@@ -141,18 +150,18 @@ package struct CloudApplication: Sendable {
     package func service(
         wrapping makeServer: (HTTPServerBuilder) throws -> HTTPServerBuilder = { $0 },
         listening: @escaping @Sendable (Int) async -> Void = { _ in }
-    ) throws -> some ApplicationProtocol {
+    ) throws -> some Service {
         let metrics = metrics
         // The framework's own lines add little to ours.
         var serverLogger = logger
         serverLogger.logLevel = max(logger.logLevel, .warning)
         let http1 = HTTPServerBuilder { [responder] _ in RequestChannel(responder: responder, metrics: metrics) }
-        return Application(
-            responder: responder,
-            server: try makeServer(http1),
-            configuration: ApplicationConfiguration(
+        let server = try makeServer(http1).buildServer(
+            configuration: ServerConfiguration(
                 address: .hostname(configuration.host, port: configuration.port)),
-            services: [delivery],
+            eventLoopGroup: MultiThreadedEventLoopGroup.singleton, logger: serverLogger,
+            // The channel has its own way to the responder.
+            responder: { _, _, _ in },
             onServerRunning: { [limiter, logger] server in
                 do {
                     try await AcceptHandler.limit(server, by: limiter)
@@ -162,7 +171,23 @@ package struct CloudApplication: Sendable {
                         "connections are not limited", metadata: ["error": .string(String(describing: error))])
                 }
                 await listening(server.localAddress?.port ?? 0)
-            },
-            logger: serverLogger)
+            })
+        return ServiceGroup(
+            configuration: .init(
+                services: [delivery, ListeningService(server: server, courier: courier)], logger: serverLogger))
+    }
+}
+
+/// The server that listens. When it is to stop, requests that wait for notifications end at once, since it waits for its requests.
+private struct ListeningService: Service {
+    let server: any Service
+    let courier: LongPollService
+
+    func run() async throws {
+        try await withGracefulShutdownHandler {
+            try await server.run()
+        } onGracefulShutdown: {
+            courier.close()
+        }
     }
 }

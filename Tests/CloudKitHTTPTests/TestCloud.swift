@@ -5,7 +5,6 @@ import CloudKitModel
 import CloudKitServer
 import CoreMetrics
 import FileStore
-import Hummingbird
 import Logging
 import OrderedStore
 import PostgresServer

@@ -100,6 +100,8 @@ struct Campaign {
 
     private static func outcome(of seed: UInt64, planted: PlantedFault?, jobsMax: UInt64) -> Outcome {
         let folder = "/dev/shm/welkin-simulation-\(getpid())"
+        // A process of the same number may have been killed.
+        try? FileManager.default.removeItem(atPath: folder)
         try? FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         // Relative paths are the same in each run.

@@ -5,7 +5,7 @@ import CloudKitServer
 import FileStore
 import Foundation
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import Logging
 import NIOCore
 import NIOEmbedded

@@ -1,7 +1,6 @@
 import CloudKitModel
 import CloudKitServer
 import HTTPTypes
-import Hummingbird
 import NIOCore
 
 /// The endpoint at the `downloadURL` of an asset (docs/web-services.md §7). The URL is the permission, for some hours.

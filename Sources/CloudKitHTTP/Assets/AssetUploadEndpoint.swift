@@ -2,7 +2,6 @@ import CloudKitModel
 import CloudKitServer
 import CloudKitWire
 import HTTPTypes
-import Hummingbird
 import NIOCore
 
 /// The endpoint at the URLs that `assets/upload` returns (docs/web-services.md §7). The URL is the permission: no

@@ -9,6 +9,8 @@ struct FailureResponses: RequestMiddleware {
     func handle(_ request: IncomingRequest, next: RequestHandler) async throws -> EndpointResponse {
         do {
             return try await next(request)
+        } catch let pending as PendingNotifications {
+            throw pending
         } catch is SlowBodyError {
             request.subject.add(Self.slow)
             var response = EndpointResponse(failure: Self.slow, of: request)

@@ -1,7 +1,6 @@
 import CloudKitModel
 import CloudKitServer
 import CloudKitWire
-import ServiceLifecycle
 
 /// The long poll for notifications (docs/web-services.md §12.2).
 ///
@@ -13,26 +12,23 @@ struct CourierEndpoint {
     /// The beginning of the path in a courier's URL.
     static let pathPrefix = "/courier/"
 
+    /// - Throws: `PendingNotifications` while there are none; the request is handled again later, with its `poll`.
     func poll(_ request: IncomingRequest) async throws -> EndpointResponse {
-        let path = request.endpoint?.parameter ?? ""
-        let confirmed = request.query.confirmed
         let isNative = request.surface == .native
-        let isConnected = request.isConnected
-        // A server that stops waits for its requests: those that wait for notifications end at once.
-        return try await withGracefulShutdownHandler {
-            guard isNative else {
-                let delivery = try await courier.next(path, confirmed: nil, max: 1, isConnected: isConnected)
-                return EndpointResponse(body: delivery.payloads.first ?? [], itemsOut: delivery.payloads.count)
-            }
-            // Without a confirmation the device's stored position counts, as for a web client.
-            let delivery = try await courier.next(
-                path, confirmed: confirmed, max: Self.payloadsMax, isConnected: isConnected)
-            return EndpointResponse(
-                body: LongPollAnswer(payloads: delivery.payloads, position: delivery.position).wire(),
-                itemsOut: delivery.payloads.count)
-        } onGracefulShutdown: {
-            courier.close()
+        var poll =
+            try request.poll
+            ?? courier.begin(
+                // Without a confirmation the device's stored position counts, as for a web client.
+                request.endpoint?.parameter ?? "", confirmed: isNative ? request.query.confirmed : nil,
+                max: isNative ? Self.payloadsMax : 1)
+        guard let delivery = try await courier.read(&poll, isConnected: request.isConnected) else {
+            throw PendingNotifications(poll: poll, courier: courier)
         }
+        return EndpointResponse(
+            body: isNative
+                ? LongPollAnswer(payloads: delivery.payloads, position: delivery.position).wire()
+                : delivery.payloads.first ?? [],
+            itemsOut: delivery.payloads.count)
     }
 
     private static let payloadsMax = 100

@@ -1,7 +1,6 @@
 import CloudKitLogs
 import CloudKitModel
 import CloudKitServer
-import Hummingbird
 import Logging
 import ServiceLifecycle
 

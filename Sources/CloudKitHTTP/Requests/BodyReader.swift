@@ -1,5 +1,4 @@
 import CloudKitModel
-import Hummingbird
 import NIOCore
 
 /// Reads a request's body as a whole, within the limits of all bodies.

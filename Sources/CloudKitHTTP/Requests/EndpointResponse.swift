@@ -1,7 +1,7 @@
 import CloudKitModel
 import CloudKitWire
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 
 /// The response of an endpoint, before the headers that every response has.
 package struct EndpointResponse {

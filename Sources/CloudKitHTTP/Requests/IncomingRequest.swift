@@ -3,7 +3,7 @@ import CloudKitLogs
 import CloudKitModel
 import CloudKitServer
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 import TextEncodings
 
@@ -31,7 +31,8 @@ package final class IncomingRequest {
     let id: LogID
     /// The form of the identifier in headers and error objects.
     package let uuid: String
-    let start = ContinuousClock.now
+    /// When the request arrived.
+    let start: ContinuousClock.Instant
 
     /// The endpoint that the path names; nil until it is found.
     package var endpoint: RoutedEndpoint?
@@ -42,6 +43,8 @@ package final class IncomingRequest {
     /// The bytes of the body that count as held, and for which sender.
     var heldBytes: (sender: BodyBudget.Sender, count: Int)?
     var bytesIn = 0
+    /// The wait for notifications that the request continues; nil for one that has just arrived.
+    var poll: LongPoll?
     var sender = RequestSender.unknown
     /// Headers that go back whatever the response is.
     package var responseHeaders = HTTPFields()
@@ -62,10 +65,11 @@ package final class IncomingRequest {
     private let signature: ServerSignature?
 
     init(
-        _ request: Request, id: LogID, on channel: any Channel, connection: TrackedConnection,
-        configuration: CloudConfiguration
+        _ request: Request, id: LogID, start: ContinuousClock.Instant = .now, on channel: any Channel,
+        connection: TrackedConnection, configuration: CloudConfiguration
     ) {
         self.id = id
+        self.start = start
         uuid = id.description
         let head = request.head
         method = head.method

@@ -1,4 +1,4 @@
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 
 /// An answer that is sent in pieces, as fast as the client reads; its connection is closed if it does not.

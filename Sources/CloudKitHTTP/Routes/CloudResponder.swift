@@ -1,15 +1,12 @@
 import CloudKitLogs
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 
 /// Responds to every request: by the table of endpoints, with the report and the error objects around it.
 ///
 /// A class: copies of what it holds made up half of the memory of a waiting request.
-package final class CloudResponder: HTTPResponder {
-    /// The connection of a request.
-    package typealias Context = ConnectionContext
-
+final class CloudResponder: Sendable {
     private let configuration: CloudConfiguration
     private let limiter: ChannelLimiter
     private let bodyReader: BodyReader
@@ -30,20 +27,34 @@ package final class CloudResponder: HTTPResponder {
         self.handler = handler
     }
 
-    /// Returns the response to a request.
-    package func respond(to request: Request, context: ConnectionContext) async throws -> Response {
-        let connection = limiter.connection(of: context.channel)
-        connection.requestBegan()
+    /// What a request gets.
+    enum Reply {
+        case response(Response)
+        /// Nothing yet: the request is handed over again once its wait has ended.
+        case waits(WaitingRequest)
+    }
+
+    /// Responds to a request.
+    ///
+    /// - Parameter waiting: What the request has waited for; nil for one that has just arrived.
+    func respond(
+        to request: Request, on channel: any Channel, continuing waiting: WaitingRequest? = nil
+    ) async throws -> Reply {
+        let connection = limiter.connection(of: channel)
+        if waiting == nil { connection.requestBegan() }
         let incoming = IncomingRequest(
-            request, id: LogID(milliseconds: now()), on: context.channel, connection: connection,
-            configuration: configuration)
+            request, id: waiting?.id ?? LogID(milliseconds: now()), start: waiting?.start ?? .now, on: channel,
+            connection: connection, configuration: configuration)
+        incoming.poll = waiting?.poll
         defer { bodyReader.release(incoming) }
         do {
             let response = try await handler(incoming)
             if draining.hasBegun || bodyReader.closesConnection(after: incoming) {
                 incoming.responseHeaders[.connection] = "close"
             }
-            return Response(response, to: incoming, minimumRate: configuration.minimumTransferRate)
+            return .response(Response(response, to: incoming, minimumRate: configuration.minimumTransferRate))
+        } catch let pending as PendingNotifications {
+            return .waits(WaitingRequest(id: incoming.id, start: incoming.start, pending))
         } catch {
             connection.requestEnded(leavesBody: incoming.leavesBody)
             throw error

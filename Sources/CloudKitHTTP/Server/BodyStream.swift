@@ -1,4 +1,4 @@
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 
 /// The body of a request that has not arrived as a whole: parts wait for the request's task, and the connection is not read on

@@ -1,28 +1,84 @@
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import Synchronization
 
 /// The next request of a connection, between its event loop, which receives it, and its task, which answers it.
 ///
-/// There is one at most: a further one stays with the event loop until the one before it has been answered.
+/// There is one at most: a further one stays with the event loop until the one before it has been answered. The task begins with the first
+/// request, and ends when the connection does, or while a request waits for notifications.
 final class ConnectionRequests: Sendable {
     /// A request whose head has arrived, and its body as it arrives.
     struct Item: Sendable {
         var head: HTTPRequest
         var body: RequestBody
+        /// What the request has waited for; nil for one that has just arrived.
+        var continued: WaitingRequest?
     }
 
     private struct State {
         var item: Item?
-        var waiter: CheckedContinuation<Item?, Never>?
         var isClosed = false
+        var isCancelled = false
+        /// Whether a request waits without a task.
+        var isWaiting = false
+        /// Whether there is a task, or one is about to begin.
+        var hasTask = false
+        var task: Task<Void, Never>?
+        /// The task, while it waits for a request.
+        var waiter: CheckedContinuation<Item?, Never>?
+        /// Waits for the end of all requests.
+        var end: CheckedContinuation<Void, Never>?
+
+        var hasEnded: Bool { isClosed && !isWaiting && !hasTask }
     }
 
     private let state = Mutex(State())
 
-    /// Waits for the next request; nil once the connection has none any more.
+    // MARK: The event loop
+
+    /// Hands over a request; a new one is dropped once the requests are closed.
+    ///
+    /// - Returns: Whether a task is needed: the caller begins one.
+    func add(_ item: Item) -> Bool {
+        let (waiter, needsTask) = state.withLock { state -> (CheckedContinuation<Item?, Never>?, Bool) in
+            if item.continued != nil {
+                state.isWaiting = false
+            } else if state.isClosed {
+                return (nil, false)
+            }
+            if let waiter = state.waiter.take() { return (waiter, false) }
+            state.item = item
+            defer { state.hasTask = true }
+            return (nil, !state.hasTask)
+        }
+        waiter?.resume(returning: item)
+        return needsTask
+    }
+
+    /// Ends the requests; one that has been handed over is still answered.
+    func close() {
+        let (waiter, end) = state.withLock { state in
+            state.isClosed = true
+            return (state.waiter.take(), state.hasEnded ? state.end.take() : nil)
+        }
+        waiter?.resume(returning: nil)
+        end?.resume()
+    }
+
+    // MARK: The task
+
+    /// Notes the task that answers, so that it can be cancelled.
+    func began(_ task: Task<Void, Never>) {
+        let isCancelled = state.withLock { state in
+            if state.hasTask { state.task = task }
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    /// Waits for the next request; nil once the connection has none any more: the task ends.
     func next() async -> Item? {
-        await withCheckedContinuation { continuation in
+        let item: Item? = await withCheckedContinuation { continuation in
             let answer: Item?? = state.withLock { state in
                 if let item = state.item.take() { return .some(item) }
                 if state.isClosed { return .some(nil) }
@@ -31,25 +87,45 @@ final class ConnectionRequests: Sendable {
             }
             if let answer { continuation.resume(returning: answer) }
         }
+        return item ?? last()
     }
 
-    /// Hands over a request; nothing happens once the queue is closed.
-    func add(_ item: Item) {
-        let waiter = state.withLock { state -> CheckedContinuation<Item?, Never>? in
-            if state.isClosed { return nil }
-            if let waiter = state.waiter.take() { return waiter }
-            state.item = item
-            return nil
+    /// Notes that the last request waits, which is added again once it goes on: the task ends.
+    func waits() { state.withLock { $0.isWaiting = true } }
+
+    /// Takes the request that has come while the task was about to end; nil: the task ends.
+    func last() -> Item? {
+        // At once: a request that comes in between would be left to a task that ends.
+        let (item, end) = state.withLock { state -> (Item?, CheckedContinuation<Void, Never>?) in
+            if let item = state.item.take() { return (item, nil) }
+            state.hasTask = false
+            state.task = nil
+            return (nil, state.hasEnded ? state.end.take() : nil)
         }
-        waiter?.resume(returning: item)
+        end?.resume()
+        return item
     }
 
-    /// Ends the requests; one that has been handed over is still answered.
-    func close() {
-        let waiter = state.withLock { state in
-            state.isClosed = true
-            return state.waiter.take()
+    // MARK: The server
+
+    /// Waits until the requests are closed and all have been answered.
+    func waitUntilEnded() async {
+        await withCheckedContinuation { continuation in
+            let hasEnded = state.withLock { state in
+                if !state.hasEnded { state.end = continuation }
+                return state.hasEnded
+            }
+            if hasEnded { continuation.resume() }
         }
-        waiter?.resume(returning: nil)
+    }
+
+    /// Cancels the task, and ends the requests.
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.task
+        }
+        task?.cancel()
+        close()
     }
 }

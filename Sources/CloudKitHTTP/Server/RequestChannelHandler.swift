@@ -1,5 +1,5 @@
 import HTTPTypes
-import Hummingbird
+import HummingbirdCore
 import NIOCore
 import NIOHTTP1
 
@@ -26,7 +26,9 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
         case ended
     }
 
-    private let queue: ConnectionRequests
+    private let requests: ConnectionRequests
+    private let responder: CloudResponder
+    private let date: ResponseDate
     private var phase = Phase.idle
     /// What has arrived of further requests while one is being answered.
     private var waiting: [HTTPServerRequestPart] = []
@@ -47,13 +49,17 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
     /// Bodies up to so many bytes are copied behind their head, so that both leave together.
     private static let joinedBytesMax = 16_384
 
-    init(queue: ConnectionRequests) { self.queue = queue }
+    init(requests: ConnectionRequests, responder: CloudResponder, date: ResponseDate) {
+        self.requests = requests
+        self.responder = responder
+        self.date = date
+    }
 
     func handlerAdded(context: ChannelHandlerContext) { self.context = context }
 
     func handlerRemoved(context: ChannelHandlerContext) {
         self.context = nil
-        queue.close()
+        requests.close()
     }
 
     // MARK: Requests
@@ -105,7 +111,11 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
     private func handOver(_ head: HTTPRequestHead, _ body: RequestBody, _ context: ChannelHandlerContext) {
         if !head.isKeepAlive { closesAfterResponse = true }
         guard let request = HTTPRequest(head) else { return refuse(context) }
-        queue.add(ConnectionRequests.Item(head: request, body: body))
+        guard requests.add(ConnectionRequests.Item(head: request, body: body)) else { return }
+        ConnectionTask(
+            responder: responder, date: date, channel: context.channel, requests: requests,
+            handler: NIOLoopBound(self, eventLoop: context.eventLoop)
+        ).start()
     }
 
     // MARK: Reading
@@ -200,7 +210,7 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
     private func end(_ context: ChannelHandlerContext) {
         if case .receiving(let stream) = phase { stream.finish() }
         phase = .ended
-        queue.close()
+        requests.close()
         context.close(mode: isStopping ? .all : .output, promise: nil)
         readOn()
     }
@@ -250,7 +260,7 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
     func channelInactive(context: ChannelHandlerContext) {
         if case .receiving(let stream) = phase { stream.fail(ChannelError.inputClosed) }
         phase = .ended
-        queue.close()
+        requests.close()
         context.fireChannelInactive()
     }
 }

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Gives notifications to devices that keep asking: a request waits until there is something, or its time is over.
 ///
-/// A device that waits costs its suspended request and an entry here. One clock ends all waits; a commit wakes the devices
-/// of its partition's user only.
+/// A device that waits costs an entry here, and no task. One clock ends all waits; a commit wakes the devices of its
+/// partition's user only.
 package final class LongPollService: NotificationTransport {
     /// The notifications that a device receives.
     package struct Delivery: Hashable, Sendable {
@@ -39,46 +39,107 @@ package final class LongPollService: NotificationTransport {
     /// Requests that wait at this moment.
     package var waitingCount: Int { waiting.count }
 
-    /// Returns the next notifications of a device; none if none arrive within the waiting time of a request.
+    /// Begins the request of a device; it ends with the `read` that returns something or throws.
     ///
     /// - Parameters:
     ///   - path: The last part of the long-poll URL.
     ///   - confirmed: The position that the device confirms, from the previous answer; nil: a web client, which
     ///     confirms the last answer by asking again.
     ///   - max: The most payloads of one answer.
-    ///   - isConnected: Returns whether the client is still connected; notifications are not spent on one that left.
     /// - Throws: `itemNotFound` for a URL that is no longer valid: the device asks for a new token.
+    package func begin(_ path: some StringProtocol, confirmed: String?, max: Int) throws -> LongPoll {
+        guard let address = addressSeal.open(path) else { throw Self.unknownAddress }
+        let hold = isDraining.load(ordering: .acquiring) ? Self.drainingHold : hold
+        return LongPoll(
+            address: address, confirmed: confirmed, max: max, ends: cloud.serverEnvironment.uptime() + hold,
+            stamp: waiting.enter(address.partition))
+    }
+
+    /// Returns the notifications for a device, none if its time is over; nil if the request has to wait.
+    ///
+    /// - Parameter isConnected: Returns whether the client is still connected; notifications are not spent on one that left.
+    /// - Throws: `itemNotFound` for a URL that is no longer valid.
+    package func read(_ poll: inout LongPoll, isConnected: @Sendable () -> Bool = { true }) async throws -> Delivery? {
+        if poll.isOver {
+            waiting.leave(poll.address.partition)
+            return Delivery(payloads: [], position: text(poll.position))
+        }
+        do {
+            let delivery = try await delivery(for: &poll, isConnected)
+            if delivery != nil { waiting.leave(poll.address.partition) }
+            return delivery
+        } catch {
+            waiting.leave(poll.address.partition)
+            throw error
+        }
+    }
+
+    /// Calls a function, on any thread, once the queue may have something for a request that waits or its time is over.
+    package func wait(_ poll: LongPoll, then resume: @escaping @Sendable (LongPoll) -> Void) {
+        _ = wait(poll, isCancelled: false, then: resume)
+    }
+
+    /// Returns the next notifications of a device; none if none arrive within the waiting time of a request. The task waits; one that is
+    /// cancelled waits no longer.
     package func next(
         _ path: some StringProtocol, confirmed: String?, max: Int, isConnected: @Sendable () -> Bool = { true }
     ) async throws -> Delivery {
-        guard let address = addressSeal.open(path) else {
-            throw Self.unknownAddress
-        }
-        var stamp = waiting.enter(address.partition)
-        defer { waiting.leave(address.partition) }
-        let ends = cloud.serverEnvironment.uptime() + (isDraining.load(ordering: .acquiring) ? Self.drainingHold : hold)
+        var poll = try begin(path, confirmed: confirmed, max: max)
         while true {
-            // Checked again after each wait: a user who was signed out meanwhile receives nothing.
-            if !address.sessionID.isEmpty, try await !isCurrent(address.sessionID) { throw Self.unknownAddress }
-            let has = confirmed.map { QueuePosition.read($0, epoch: cloud.store.epoch) }
-            let page = try await page(address, confirmed: has, max: max)
-            if !page.payloads.isEmpty {
-                guard isConnected() else { return Delivery(payloads: [], position: text(page.start)) }
-                if confirmed == nil { try await gave(page, to: address) }
-                cloud.notificationMetrics.record(
-                    .sent(address.container, address.environment, count: page.payloads.count))
-                return Delivery(payloads: page.payloads, position: text(page.position))
-            }
-            if confirmed == nil, !cloud.nodes.isShared { positions.gave(address.hash, up: page.position) }
-            // Two web clients would confirm for each other; processes of one device say what each of them has.
-            let outcome = await waiting.wait(
-                address, after: stamp, until: ends, now: cloud.serverEnvironment.uptime(),
-                sharedBy: confirmed == nil ? 1 : Self.processesMax)
-            guard case .woken(let next) = outcome else {
-                return Delivery(payloads: [], position: text(page.position))
-            }
-            stamp = next
+            if let delivery = try await read(&poll, isConnected: isConnected) { return delivery }
+            poll = await ended(poll)
         }
+    }
+
+    private func ended(_ poll: LongPoll) async -> LongPoll {
+        let id = Mutex<UInt64?>(nil)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let isCancelled = Task.isCancelled
+                let wait = wait(poll, isCancelled: isCancelled) { continuation.resume(returning: $0) }
+                id.withLock { $0 = wait }
+                // Cancelled in between.
+                if !isCancelled, Task.isCancelled { waiting.end(wait, in: poll.address.partition) }
+            }
+        } onCancel: {
+            if let wait = id.withLock({ $0 }) { waiting.end(wait, in: poll.address.partition) }
+        }
+    }
+
+    private func wait(
+        _ poll: LongPoll, isCancelled: Bool, then resume: @escaping @Sendable (LongPoll) -> Void
+    ) -> UInt64 {
+        // Two web clients would confirm for each other; processes of one device say what each of them has.
+        let max = poll.confirmed == nil ? 1 : Self.processesMax
+        return waiting.wait(
+            poll.address, after: poll.stamp, until: isCancelled ? .zero : poll.ends,
+            now: cloud.serverEnvironment.uptime(), sharedBy: max
+        ) { outcome in
+            var poll = poll
+            switch outcome {
+            case .woken(let stamp): poll.stamp = stamp
+            case .over: poll.isOver = true
+            }
+            resume(poll)
+        }
+    }
+
+    private func delivery(for poll: inout LongPoll, _ isConnected: @Sendable () -> Bool) async throws -> Delivery? {
+        let address = poll.address
+        // Checked again after each wait: a user who was signed out meanwhile receives nothing.
+        if !address.sessionID.isEmpty, try await !isCurrent(address.sessionID) { throw Self.unknownAddress }
+        let has = poll.confirmed.map { QueuePosition.read($0, epoch: cloud.store.epoch) }
+        let page = try await page(address, confirmed: has, max: poll.max)
+        if !page.payloads.isEmpty {
+            guard isConnected() else { return Delivery(payloads: [], position: text(page.start)) }
+            if poll.confirmed == nil { try await gave(page, to: address) }
+            cloud.notificationMetrics.record(
+                .sent(address.container, address.environment, count: page.payloads.count))
+            return Delivery(payloads: page.payloads, position: text(page.position))
+        }
+        if poll.confirmed == nil, !cloud.nodes.isShared { positions.gave(address.hash, up: page.position) }
+        poll.position = page.position
+        return nil
     }
 
     /// Wakes the requests that wait for the partition's queue.

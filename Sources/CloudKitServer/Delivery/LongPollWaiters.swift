@@ -13,7 +13,8 @@ final class LongPollWaiters: Sendable {
         var hash: [UInt8]
         /// By the clock that only runs forward.
         var ends: Duration
-        var continuation: CheckedContinuation<Outcome, Never>
+        /// Called once, without the lock.
+        var end: @Sendable (Outcome) -> Void
     }
 
     private struct Watch: Sendable {
@@ -53,51 +54,52 @@ final class LongPollWaiters: Sendable {
         }
     }
 
-    /// Waits until the queue changes after `stamp`, the time is over, more requests of the same device arrive than may
-    /// wait, or the task is cancelled.
+    /// Calls a function when the queue changes after `stamp`, the time is over or more requests of the same device arrive than may
+    /// wait: at once, where that is so already.
     ///
     /// - Parameters:
     ///   - ends: The end of the waiting time, by the monotonic clock; a time that is not after `now` does not wait.
+    /// - Returns: The number of the wait, by which it can be ended.
     func wait(
-        _ address: LongPollAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int
-    ) async -> Outcome {
-        let partition = address.partition
-        let id = state.withLock { state in
-            state.nextID += 1
-            return state.nextID
-        }
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let wait = Wait(hash: address.hash, ends: ends, continuation: continuation)
-                let ended = begin(wait, id: id, partition: partition, after: stamp, now: now, sharedBy: max)
-                for (continuation, outcome) in ended { continuation.resume(returning: outcome) }
-            }
-        } onCancel: {
-            let waits = take { $1 == id && $0 == partition }
-            for wait in waits { wait.continuation.resume(returning: .over) }
-        }
+        _ address: LongPollAddress, after stamp: UInt64, until ends: Duration, now: Duration, sharedBy max: Int,
+        end: @escaping @Sendable (Outcome) -> Void
+    ) -> UInt64 {
+        let wait = Wait(hash: address.hash, ends: ends, end: end)
+        let (id, ended) = begin(wait, in: address.partition, after: stamp, now: now, sharedBy: max)
+        for (wait, outcome) in ended { wait.end(outcome) }
+        return id
     }
 
-    /// Lets a request wait; what ends at once, be it this one or an older one of the same device.
+    /// Adds a wait.
+    ///
+    /// - Returns: Its number, and what ends at once, be it this one or an older one of the same device.
     private func begin(
-        _ wait: Wait, id: UInt64, partition: StoragePartition, after stamp: UInt64, now: Duration,
-        sharedBy max: Int
-    ) -> [(CheckedContinuation<Outcome, Never>, Outcome)] {
-        let isCancelled = Task.isCancelled
-        return state.withLock { state in
-            guard var watch = state.watches.removeValue(forKey: partition) else {
-                return [(wait.continuation, .over)]
-            }
+        _ wait: Wait, in partition: StoragePartition, after stamp: UInt64, now: Duration, sharedBy max: Int
+    ) -> (UInt64, [(Wait, Outcome)]) {
+        state.withLock { state in
+            state.nextID += 1
+            let id = state.nextID
+            guard var watch = state.watches.removeValue(forKey: partition) else { return (id, [(wait, .over)]) }
             defer { state.watches[partition] = watch }
-            if watch.stamp > stamp { return [(wait.continuation, .woken(watch.stamp))] }
-            if isCancelled || state.isClosed || wait.ends <= now { return [(wait.continuation, .over)] }
+            if watch.stamp > stamp { return (id, [(wait, .woken(watch.stamp))]) }
+            if state.isClosed || wait.ends <= now { return (id, [(wait, .over)]) }
             let older = watch.waits.filter { $0.value.hash == wait.hash }.sorted { $0.key < $1.key }
             let excess = older.prefix(Swift.max(0, older.count + 1 - max))
             for (id, _) in excess { watch.waits[id] = nil }
             watch.waits[id] = wait
             state.count += 1 - excess.count
-            return excess.map { ($0.value.continuation, .over) }
+            return (id, excess.map { ($0.value, .over) })
         }
+    }
+
+    /// Ends a wait before its time; nothing happens if it has ended.
+    func end(_ id: UInt64, in partition: StoragePartition) {
+        let wait = state.withLock { state -> Wait? in
+            guard let wait = state.watches[partition]?.waits.removeValue(forKey: id) else { return nil }
+            state.count -= 1
+            return wait
+        }
+        wait?.end(.over)
     }
 
     func isAwaited(_ partition: StoragePartition) -> Bool { state.withLock { $0.watches[partition] != nil } }
@@ -115,7 +117,7 @@ final class LongPollWaiters: Sendable {
             state.count -= waits.count
             return (waits, watch.stamp)
         }
-        for wait in waits { wait.continuation.resume(returning: .woken(stamp)) }
+        for wait in waits { wait.end(.woken(stamp)) }
     }
 
     /// Ends the waits whose time is over.
@@ -131,7 +133,7 @@ final class LongPollWaiters: Sendable {
             state.count -= over.count
             return over
         }
-        for wait in waits { wait.continuation.resume(returning: .over) }
+        for wait in waits { wait.end(.over) }
     }
 
     /// Ends all waits; later requests do not wait.
@@ -141,21 +143,15 @@ final class LongPollWaiters: Sendable {
             return state.isClosed
         }
         if wasClosed { return }
-        let waits = take { _, _ in true }
-        for wait in waits { wait.continuation.resume(returning: .over) }
-    }
-
-    private func take(where isWanted: (StoragePartition, UInt64) -> Bool) -> [Wait] {
-        state.withLock { state in
+        let waits = state.withLock { state in
             var taken: [Wait] = []
-            for (partition, watch) in state.watches {
-                for (id, wait) in watch.waits where isWanted(partition, id) {
-                    state.watches[partition]?.waits[id] = nil
-                    taken.append(wait)
-                }
+            for partition in Array(state.watches.keys) {
+                taken += state.watches[partition]?.waits.values.map { $0 } ?? []
+                state.watches[partition]?.waits = [:]
             }
-            state.count -= taken.count
+            state.count = 0
             return taken
         }
+        for wait in waits { wait.end(.over) }
     }
 }

@@ -5,7 +5,6 @@ import CloudKitLogs
 import CloudKitServer
 import Console
 import HTTPTransfer
-import Hummingbird
 import Logging
 import NIOCore
 import ServiceLifecycle

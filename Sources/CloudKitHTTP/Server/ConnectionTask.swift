@@ -1,0 +1,104 @@
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+
+/// The task of a connection: answers one request after the other.
+///
+/// It keeps the memory of its steps for the next request, so that it is one task as long as requests come; only a request that waits for
+/// notifications ends it, since a task takes three times as much memory as the rest of a connection.
+struct ConnectionTask: Sendable {
+    let responder: CloudResponder
+    let date: ResponseDate
+    let channel: any Channel
+    let requests: ConnectionRequests
+    let handler: NIOLoopBound<RequestChannelHandler>
+
+    /// Begins the task.
+    func start() {
+        requests.began(Task { await run() })
+    }
+
+    private func run() async {
+        var next = await requests.next()
+        while let request = next {
+            let isWaiting = await !respond(to: request)
+            // After a notification another one is waited for.
+            next = isWaiting || request.continued != nil ? requests.last() : await requests.next()
+        }
+    }
+
+    /// Answers a request.
+    ///
+    /// - Returns: False for a request that waits: it is added again once it goes on.
+    private func respond(to request: ConnectionRequests.Item) async -> Bool {
+        let response: Response
+        do {
+            let reply = try await responder.respond(
+                to: Request(head: request.head, body: request.body), on: channel, continuing: request.continued)
+            switch reply {
+            case .response(let whole): response = whole
+            case .waits(let waiting):
+                requests.waits()
+                waiting.wait { waiting in
+                    var request = request
+                    request.continued = waiting
+                    if requests.add(request) { start() }
+                }
+                return false
+            }
+        } catch {
+            response = Response(status: .internalServerError)
+        }
+        let writer = ResponseWriting(
+            head: ResponseHead(response.head, date: date.text), byteCount: response.body.contentLength,
+            channel: channel, handler: handler)
+        do {
+            try await response.body.write(writer)
+        } catch {
+            // The connection has broken, or the file: the client must not take what it has for all of it.
+            channel.close(promise: nil)
+        }
+        return true
+    }
+}
+
+/// Writes a response: at once if its body is one piece, otherwise piece by piece as the connection takes them.
+private struct ResponseWriting: ResponseBodyWriter {
+    let head: ResponseHead
+    /// The bytes of the body; nil where they are not known.
+    let byteCount: Int?
+    let channel: any Channel
+    let handler: NIOLoopBound<RequestChannelHandler>
+    private var whole: ByteBuffer?
+    private var isHeadSent = false
+
+    init(head: ResponseHead, byteCount: Int?, channel: any Channel, handler: NIOLoopBound<RequestChannelHandler>) {
+        self.head = head
+        self.byteCount = byteCount
+        self.channel = channel
+        self.handler = handler
+    }
+
+    mutating func write(_ buffer: ByteBuffer) async throws {
+        if !isHeadSent, buffer.readableBytes == byteCount {
+            whole = buffer
+            return
+        }
+        let promise = channel.eventLoop.makePromise(of: Void.self)
+        let head = isHeadSent ? nil : head
+        isHeadSent = true
+        channel.eventLoop.execute { [handler] in
+            if let head { handler.value.send(head) }
+            handler.value.send(buffer, promise)
+        }
+        try await promise.futureResult.get()
+    }
+
+    consuming func finish(_ trailingHeaders: HTTPFields?) async throws {
+        if isHeadSent {
+            channel.eventLoop.execute { [handler] in handler.value.finish() }
+        } else {
+            channel.eventLoop.execute { [handler, head, whole] in handler.value.send(head, whole) }
+        }
+    }
+}

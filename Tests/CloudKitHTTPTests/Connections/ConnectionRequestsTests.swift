@@ -1,0 +1,108 @@
+import CloudKitAccounts
+import CloudKitLogs
+import CloudKitModel
+import FileStore
+import HTTPTypes
+import HummingbirdCore
+import NIOCore
+import OrderedStore
+import Synchronization
+import Testing
+
+@testable import CloudKitHTTP
+@testable import CloudKitServer
+
+@Suite(.timeLimit(.minutes(20))) struct ConnectionRequestsTests {
+    private static func item(_ path: String) -> ConnectionRequests.Item {
+        ConnectionRequests.Item(
+            head: HTTPRequest(method: .get, scheme: "http", authority: nil, path: path),
+            body: RequestBody(buffer: ByteBuffer()))
+    }
+
+    /// Returns a request that goes on after a wait.
+    private static func continued(_ path: String) -> ConnectionRequests.Item {
+        let cloud = Cloud(
+            store: MemoryStore(), files: MemoryFileStore(now: { 0 }),
+            serverEnvironment: ServerEnvironment(secret: [UInt8](repeating: 7, count: 32), now: { 0 }))
+        let address = LongPollAddress(
+            container: ContainerID("iCloud.com.example.app"), environment: .development, user: UserID("_1"), hash: [], sessionID: "")
+        let poll = LongPoll(address: address, confirmed: nil, max: 1, ends: .zero, stamp: 0)
+        var item = item(path)
+        item.continued = WaitingRequest(
+            id: LogID(milliseconds: 0), start: .now,
+            PendingNotifications(poll: poll, courier: LongPollService(cloud: cloud)))
+        return item
+    }
+
+    @Test func `the first request needs a task, which takes the next ones`() async {
+        let requests = ConnectionRequests()
+        #expect(requests.add(Self.item("/1")))
+        #expect(await requests.next()?.head.path == "/1")
+        #expect(!requests.add(Self.item("/2")))
+        #expect(await requests.next()?.head.path == "/2")
+        requests.close()
+        #expect(await requests.next() == nil)
+        await requests.waitUntilEnded()
+    }
+
+    @Test func `a request that waits leaves no task, and needs one to go on`() async {
+        let requests = ConnectionRequests()
+        #expect(requests.add(Self.item("/1")))
+        #expect(await requests.next() != nil)
+        requests.waits()
+        #expect(requests.last() == nil)
+        #expect(requests.add(Self.continued("/1")))
+        #expect(await requests.next()?.continued != nil)
+        // A request that goes on before its task has ended is left to it.
+        requests.waits()
+        #expect(!requests.add(Self.continued("/1")))
+        #expect(requests.last() != nil)
+        #expect(requests.last() == nil)
+    }
+
+    @Test func `a request that waits is handled also after its connection has closed, a new one is not`() async {
+        let requests = ConnectionRequests()
+        #expect(requests.add(Self.item("/1")))
+        #expect(await requests.next() != nil)
+        requests.waits()
+        #expect(requests.last() == nil)
+        requests.close()
+        let hasEnded = Mutex(false)
+        let end = Task {
+            await requests.waitUntilEnded()
+            #expect(hasEnded.withLock { $0 })
+        }
+        #expect(!requests.add(Self.item("/2")))
+        #expect(requests.add(Self.continued("/1")))
+        #expect(await requests.next()?.continued != nil)
+        hasEnded.withLock { $0 = true }
+        #expect(await requests.next() == nil)
+        await end.value
+    }
+
+    @Test func `cancelling ends the task that answers, also one that begins later`() async {
+        let requests = ConnectionRequests()
+        #expect(requests.add(Self.item("/1")))
+        requests.cancel()
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            #expect(await requests.next() != nil)
+            #expect(await requests.next() == nil)
+        }
+        requests.began(task)
+        await task.value
+        await requests.waitUntilEnded()
+    }
+
+    @Test func `a request that comes while the task ends is left to it or needs another one`() async {
+        for _ in 0..<2_000 {
+            let requests = ConnectionRequests()
+            #expect(requests.add(Self.item("/1")))
+            #expect(await requests.next() != nil)
+            async let needsTask = Task.detached { requests.add(Self.item("/2")) }.value
+            async let last = Task.detached { requests.last() }.value
+            let (isLeft, isStarted) = await (last != nil, needsTask)
+            #expect(isLeft != isStarted)
+        }
+    }
+}
