@@ -141,22 +141,50 @@ struct SignUpThrottle {
         var time: Int64
     }
 
-    /// The senders and times of attempts, oldest first; at most `attemptsMax`.
-    private(set) var attempts: [Attempt] = []
     /// Attempts of an hour.
     var attemptsMax: Int
+    /// In the order of time; those before `firstKept` are forgotten.
+    private var all: [Attempt] = []
+    private var firstKept = 0
+    /// The attempts of each sender that are not forgotten.
+    private var counts: [String: Int] = [:]
+
+    /// - Parameter attempts: Those so far, oldest first.
+    init(attempts: [Attempt] = [], attemptsMax: Int) {
+        self.attemptsMax = attemptsMax
+        all = attempts
+        for attempt in attempts { counts[attempt.address, default: 0] += 1 }
+    }
+
+    /// The senders and times of attempts, oldest first; at most `attemptsMax`.
+    var attempts: [Attempt] { Array(all[firstKept...]) }
 
     /// Counts an attempt, or returns how many seconds to wait for it.
     mutating func enter(address: String, now: Int64) -> Double? {
-        attempts.removeAll { now - $0.time >= Self.window }
-        let own = attempts.filter { $0.address == address }
-        let waits = [
-            own.count < Self.addressAttemptsMax ? nil : own.first?.time,
-            attempts.count < attemptsMax ? nil : attempts.first?.time,
-        ].compactMap { $0 }.map { $0 + Self.window - now }
-        if let wait = waits.max() { return Double(wait) / 1000 }
-        attempts.append(Attempt(address: address, time: now))
+        forget(at: now)
+        var oldest: [Int64] = []
+        if counts[address, default: 0] >= Self.addressAttemptsMax {
+            oldest += all[firstKept...].first { $0.address == address }.map { [$0.time] } ?? []
+        }
+        if all.count - firstKept >= attemptsMax, firstKept < all.count { oldest.append(all[firstKept].time) }
+        if let last = oldest.max() { return Double(last + Self.window - now) / 1000 }
+        all.append(Attempt(address: address, time: now))
+        counts[address, default: 0] += 1
         return nil
+    }
+
+    private mutating func forget(at now: Int64) {
+        while firstKept < all.count, now - all[firstKept].time >= Self.window {
+            let address = all[firstKept].address
+            firstKept += 1
+            counts[address, default: 1] -= 1
+            if counts[address] == 0 { counts[address] = nil }
+        }
+        // Seldom, so that each attempt is moved about once.
+        if firstKept > all.count / 2 {
+            all.removeFirst(firstKept)
+            firstKept = 0
+        }
     }
 }
 

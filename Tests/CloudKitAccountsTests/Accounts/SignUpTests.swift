@@ -60,6 +60,21 @@ import Testing
         _ = try await create(signUp, "c@example.com")
     }
 
+    @Test func `each sign-up is forgotten an hour later`() async throws {
+        let signUp = signUp()
+        for number in 0..<20 {
+            _ = try await create(signUp, "a\(number)@example.com")
+            people.clock.advance(60_000)
+        }
+        #expect(await failure { _ = try await create(signUp, "b@example.com") }?.retryAfter == 2400)
+        people.clock.advance(2_400_000)
+        for number in 0..<40 {
+            _ = try await create(signUp, "c\(number)@example.com")
+            #expect(await failure { _ = try await create(signUp, "d@example.com") }?.code == .throttled)
+            people.clock.advance(number % 20 == 19 ? 2_460_000 : 60_000)
+        }
+    }
+
     @Test func `all addresses together make as many accounts an hour as the operator allows`() async throws {
         let signUp = SignUp(store: people.store, isOpen: true, hourMax: 3, roundsMin: 10)
         for number in 0..<3 { _ = try await create(signUp, "a\(number)@example.com", from: "10.0.1.\(number)") }
