@@ -176,7 +176,8 @@ let package = Package(
             dependencies: [
                 "CPageContent", "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
                 "IdentityDirectory",
-                "TextEncodings", "WebCredentials", hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics, nioCore,
+                "TextEncodings", "WebCredentials", hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics,
+                nioCore,
                 nioHTTP1, nioPosix,
             ], exclude: ["Pages/Content"], swiftSettings: callerIsolated),
 

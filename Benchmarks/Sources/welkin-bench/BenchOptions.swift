@@ -8,13 +8,13 @@ struct BenchOptions {
     /// The letters of the measurements to run; all of them if empty.
     var only: Set<String> = []
     var rounds: Int?
-    /// The records of the measurement m, instead of a million.
+    /// The records of the measurement m, and the records and people of k, instead of a million.
     var records: Int?
     /// The kinds of requests of the measurement c+; all of them if empty.
     var costs: Set<String> = []
 
     static let usage = """
-        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,u,p,r,r+,n,n4,w,t,f,m,h,h+,g,g+,l,c+,qa,qe,qo,qc,qp,qn,qh] [--rounds N] [--records N] [--costs save,batchRecord,lookup,changedRecord,emptyPage] [--welkin PATH] [--against PATH] [--json FILE]
+        usage: welkin-bench [--quick] [--only a,a+,b,c,d,e,e0,e1,e5,s,v,u,p,r,r+,n,n4,w,t,f,m,h,h+,g,g+,l,c+,k,qa,qe,qo,qc,qp,qn,qh] [--rounds N] [--records N] [--costs save,batchRecord,lookup,changedRecord,emptyPage] [--welkin PATH] [--against PATH] [--json FILE]
 
           a  batches of 200 records over HTTP against raw SQLite inserts of the same bytes (at least 0.40)
           a+ the same while the cloud indexes text, number and date (informative, without bound)
@@ -44,6 +44,7 @@ struct BenchOptions {
           l  processor time of a save with the log of requests against the same without (at most 1.02)
           c+ processor time of saves, lookups, records of a page of changes and empty pages; with --against PATH that of another
              server as well, round by round
+          k  processor time of requests against the size of a zone, of a database and of the cloud (at most 1.05)
           qa batches of 200 records on PostgreSQL against pgbench with the same statements (at least 0.60)
           qe single saves of 64 clients in 64 partitions on PostgreSQL against pgbench with the same statements (at least 0.50)
           qo saves of 64 clients in one partition on a slow disk against one sync for each (at least 20)

@@ -48,6 +48,11 @@ struct WelkinBench {
                 report.comparisons += comparisons
                 print(comparisons.flatMap(\.lines).joined(separator: "\n") + "\n")
             }
+            if options.only.isEmpty || options.only.contains("k") {
+                let comparisons = try bench.costsAgainstSize()
+                report.comparisons += comparisons
+                print(comparisons.flatMap(\.lines).joined(separator: "\n") + "\n")
+            }
             let bounds: [(String, () async throws -> [Figure])] = [
                 ("n", bench.notifications), ("n4", bench.crowdedNotifications), ("w", bench.idleConnections),
                 ("x", bench.serverMemory),

@@ -25,7 +25,8 @@ import Testing
             store: MemoryStore(), files: MemoryFileStore(now: { 0 }),
             serverEnvironment: ServerEnvironment(secret: [UInt8](repeating: 7, count: 32), now: { 0 }))
         let address = LongPollAddress(
-            container: ContainerID("iCloud.com.example.app"), environment: .development, user: UserID("_1"), hash: [], sessionID: "")
+            container: ContainerID("iCloud.com.example.app"), environment: .development, user: UserID("_1"), hash: [],
+            sessionID: "")
         let poll = LongPoll(address: address, confirmed: nil, max: 1, ends: .zero, stamp: 0)
         var item = item(path)
         item.continued = WaitingRequest(
