@@ -21,15 +21,14 @@ final class ConnectionRequests: Sendable {
         var isCancelled = false
         /// Whether a request waits without a task.
         var isWaiting = false
-        /// Whether there is a task, or one is about to begin.
-        var hasTask = false
+        /// Answers the requests; nil while there is none to answer.
         var task: Task<Void, Never>?
         /// The task, while it waits for a request.
         var waiter: CheckedContinuation<Item?, Never>?
         /// Waits for the end of all requests.
         var end: CheckedContinuation<Void, Never>?
 
-        var hasEnded: Bool { isClosed && !isWaiting && !hasTask }
+        var hasEnded: Bool { isClosed && !isWaiting && task == nil }
     }
 
     private let state = Mutex(State())
@@ -38,21 +37,24 @@ final class ConnectionRequests: Sendable {
 
     /// Hands over a request; a new one is dropped once the requests are closed.
     ///
-    /// - Returns: Whether a task is needed: the caller begins one.
-    func add(_ item: Item) -> Bool {
-        let (waiter, needsTask) = state.withLock { state -> (CheckedContinuation<Item?, Never>?, Bool) in
+    /// - Parameter makeTask: Begins a task, where there is none. It is called with the lock.
+    func add(_ item: Item, startingTask makeTask: () -> Task<Void, Never>) {
+        let waiter = state.withLock { state -> CheckedContinuation<Item?, Never>? in
             if item.continued != nil {
                 state.isWaiting = false
             } else if state.isClosed {
-                return (nil, false)
+                return nil
             }
-            if let waiter = state.waiter.take() { return (waiter, false) }
+            if let waiter = state.waiter.take() { return waiter }
             state.item = item
-            defer { state.hasTask = true }
-            return (nil, !state.hasTask)
+            if state.task == nil {
+                let task = makeTask()
+                if state.isCancelled { task.cancel() }
+                state.task = task
+            }
+            return nil
         }
         waiter?.resume(returning: item)
-        return needsTask
     }
 
     /// Ends the requests; one that has been handed over is still answered.
@@ -66,15 +68,6 @@ final class ConnectionRequests: Sendable {
     }
 
     // MARK: The task
-
-    /// Notes the task that answers, so that it can be cancelled.
-    func began(_ task: Task<Void, Never>) {
-        let isCancelled = state.withLock { state in
-            if state.hasTask { state.task = task }
-            return state.isCancelled
-        }
-        if isCancelled { task.cancel() }
-    }
 
     /// Waits for the next request; nil once the connection has none any more: the task ends.
     func next() async -> Item? {
@@ -98,7 +91,6 @@ final class ConnectionRequests: Sendable {
         // At once: a request that comes in between would be left to a task that ends.
         let (item, end) = state.withLock { state -> (Item?, CheckedContinuation<Void, Never>?) in
             if let item = state.item.take() { return (item, nil) }
-            state.hasTask = false
             state.task = nil
             return (nil, state.hasEnded ? state.end.take() : nil)
         }

@@ -14,9 +14,7 @@ struct ConnectionTask: Sendable {
     let handler: NIOLoopBound<RequestChannelHandler>
 
     /// Begins the task.
-    func start() {
-        requests.began(Task { await run() })
-    }
+    func start() -> Task<Void, Never> { Task { await run() } }
 
     private func run() async {
         var next = await requests.next()
@@ -42,7 +40,7 @@ struct ConnectionTask: Sendable {
                 waiting.wait { waiting in
                     var request = request
                     request.continued = waiting
-                    if requests.add(request) { start() }
+                    requests.add(request, startingTask: start)
                 }
                 return false
             }

@@ -111,11 +111,12 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
     private func handOver(_ head: HTTPRequestHead, _ body: RequestBody, _ context: ChannelHandlerContext) {
         if !head.isKeepAlive { closesAfterResponse = true }
         guard let request = HTTPRequest(head) else { return refuse(context) }
-        guard requests.add(ConnectionRequests.Item(head: request, body: body)) else { return }
-        ConnectionTask(
-            responder: responder, date: date, channel: context.channel, requests: requests,
-            handler: NIOLoopBound(self, eventLoop: context.eventLoop)
-        ).start()
+        requests.add(ConnectionRequests.Item(head: request, body: body)) {
+            ConnectionTask(
+                responder: responder, date: date, channel: context.channel, requests: requests,
+                handler: NIOLoopBound(self, eventLoop: context.eventLoop)
+            ).start()
+        }
     }
 
     // MARK: Reading

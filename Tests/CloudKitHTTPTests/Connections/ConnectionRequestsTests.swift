@@ -35,11 +35,23 @@ import Testing
         return item
     }
 
+    /// Adds a request; the task that it begins does nothing, its work is the test's.
+    ///
+    /// - Returns: Whether it needs a task.
+    private static func add(_ item: ConnectionRequests.Item, to requests: ConnectionRequests) -> Bool {
+        var needsTask = false
+        requests.add(item) {
+            needsTask = true
+            return Task {}
+        }
+        return needsTask
+    }
+
     @Test func `the first request needs a task, which takes the next ones`() async {
         let requests = ConnectionRequests()
-        #expect(requests.add(Self.item("/1")))
+        #expect(Self.add(Self.item("/1"), to: requests))
         #expect(await requests.next()?.head.path == "/1")
-        #expect(!requests.add(Self.item("/2")))
+        #expect(!Self.add(Self.item("/2"), to: requests))
         #expect(await requests.next()?.head.path == "/2")
         requests.close()
         #expect(await requests.next() == nil)
@@ -48,22 +60,22 @@ import Testing
 
     @Test func `a request that waits leaves no task, and needs one to go on`() async {
         let requests = ConnectionRequests()
-        #expect(requests.add(Self.item("/1")))
+        #expect(Self.add(Self.item("/1"), to: requests))
         #expect(await requests.next() != nil)
         requests.waits()
         #expect(requests.last() == nil)
-        #expect(requests.add(Self.continued("/1")))
+        #expect(Self.add(Self.continued("/1"), to: requests))
         #expect(await requests.next()?.continued != nil)
         // A request that goes on before its task has ended is left to it.
         requests.waits()
-        #expect(!requests.add(Self.continued("/1")))
+        #expect(!Self.add(Self.continued("/1"), to: requests))
         #expect(requests.last() != nil)
         #expect(requests.last() == nil)
     }
 
     @Test func `a request that waits is handled also after its connection has closed, a new one is not`() async {
         let requests = ConnectionRequests()
-        #expect(requests.add(Self.item("/1")))
+        #expect(Self.add(Self.item("/1"), to: requests))
         #expect(await requests.next() != nil)
         requests.waits()
         #expect(requests.last() == nil)
@@ -73,34 +85,37 @@ import Testing
             await requests.waitUntilEnded()
             #expect(hasEnded.withLock { $0 })
         }
-        #expect(!requests.add(Self.item("/2")))
-        #expect(requests.add(Self.continued("/1")))
+        #expect(!Self.add(Self.item("/2"), to: requests))
+        #expect(Self.add(Self.continued("/1"), to: requests))
         #expect(await requests.next()?.continued != nil)
         hasEnded.withLock { $0 = true }
         #expect(await requests.next() == nil)
         await end.value
     }
 
-    @Test func `cancelling ends the task that answers, also one that begins later`() async {
+    @Test(arguments: [true, false])
+    func `cancelling ends the task that answers, also one that begins later`(isEarly: Bool) async {
         let requests = ConnectionRequests()
-        #expect(requests.add(Self.item("/1")))
-        requests.cancel()
-        let task = Task {
-            while !Task.isCancelled { await Task.yield() }
-            #expect(await requests.next() != nil)
-            #expect(await requests.next() == nil)
+        let (handedOver, handOver) = AsyncStream.makeStream(of: String?.self)
+        if isEarly { requests.cancel() }
+        requests.add(Self.continued("/1")) {
+            Task {
+                while !Task.isCancelled { await Task.yield() }
+                while let item = await requests.next() { handOver.yield(item.head.path) }
+                handOver.finish()
+            }
         }
-        requests.began(task)
-        await task.value
+        if !isEarly { requests.cancel() }
         await requests.waitUntilEnded()
+        #expect(await handedOver.reduce(into: []) { $0.append($1) } == ["/1"])
     }
 
     @Test func `a request that comes while the task ends is left to it or needs another one`() async {
         for _ in 0..<2_000 {
             let requests = ConnectionRequests()
-            #expect(requests.add(Self.item("/1")))
+            #expect(Self.add(Self.item("/1"), to: requests))
             #expect(await requests.next() != nil)
-            async let needsTask = Task.detached { requests.add(Self.item("/2")) }.value
+            async let needsTask = Task.detached { Self.add(Self.item("/2"), to: requests) }.value
             async let last = Task.detached { requests.last() }.value
             let (isLeft, isStarted) = await (last != nil, needsTask)
             #expect(isLeft != isStarted)
