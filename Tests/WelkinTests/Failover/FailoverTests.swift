@@ -41,6 +41,7 @@ struct FailoverTests {
         let apps = FailoverApps(devices: devices, zone: zone, ledger: ledger)
         let running = try await apps.start(writers: Self.writersMax)
         var counts: [String: Int] = [:]
+        var shown = 0
         for number in 0..<faultsMax {
             try await ledger.progress(Int.random(in: 20...120, using: &chance))
             // The first faults are one of each kind.
@@ -48,9 +49,10 @@ struct FailoverTests {
                 number < cloud.faults.count
                 ? cloud.faults[number] : cloud.faults.randomElement(using: &chance) ?? cloud.faults[0]
             counts[fault, default: 0] += 1
-            let before = ledger.errors.count
             try await cloud.inject(fault, &chance) { try await ledger.progress($0) }
-            let errors = ledger.errors.dropFirst(before)
+            // Those since the last line: an operation fails when it has waited for long.
+            let errors = ledger.errors.dropFirst(shown)
+            shown += errors.count
             print(
                 "failover: \(number + 1) \(fault), \(ledger.savedCount) saves, \(errors.count) errors \(errors.prefix(3))"
             )
