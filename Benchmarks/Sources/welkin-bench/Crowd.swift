@@ -38,29 +38,10 @@ final class Crowd {
         let first = try cloud.signIn(container: Bench.container, profile: "crowd")
         let setup = try RawExchange(port: cloud.port, connections: 1)
         for number in 0..<count {
-            let email = "person\(number)@example.com"
-            let proof = Data((0..<32).map { UInt8(truncatingIfNeeded: number &* 31 &+ $0) }).base64EncodedString()
-            // Every sign-up uses another address, because sign-ups per address are limited.
-            let address = ("X-Forwarded-For", "10.1.\(number / 250).\(number % 250 + 1)")
-            _ = try Self.ask(
-                setup,
-                .post(
-                    first.devicePath("accounts/create"), headers: [address],
-                    body: Array(
-                        #"{"email":"\#(email)","proof":"\#(proof)","salt":"AAAAAAAAAAAAAAAAAAAAAA==","rounds":600000}"#
-                            .utf8)))
+            let newcomer = Newcomer(number: number, app: first)
+            _ = try Self.ask(setup, newcomer.signUp)
             func session(_ name: String) throws -> SignedInUser {
-                let answer = try Self.ask(
-                    setup,
-                    .post(
-                        first.devicePath("sessions/create"), headers: [address],
-                        body: Array(
-                            #"{"email":"\#(email)","proof":"\#(proof)","deviceName":"\#(name)","lifetime":"device"}"#
-                                .utf8)))
-                let session = try JSONDecoder().decode(Session.self, from: Data(answer.body))
-                return SignedInUser(
-                    container: Bench.container, userRecordName: session.userRecordName, apiToken: first.apiToken,
-                    webAuthToken: session.ckWebAuthToken)
+                try newcomer.user(in: try Self.ask(setup, newcomer.signIn(deviceName: name)))
             }
             var person = Person(user: try session("saves"))
             let other = try session("listens")
@@ -92,11 +73,6 @@ final class Crowd {
 
     var deviceCount: Int { devices.count }
     var saverCount: Int { savers }
-
-    private struct Session: Decodable {
-        var ckWebAuthToken: String
-        var userRecordName: String
-    }
 
     private struct Token: Decodable {
         var webcourierURL: String

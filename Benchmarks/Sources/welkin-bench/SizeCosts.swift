@@ -6,7 +6,7 @@ extension Bench {
     private var size: Int { options.records ?? (options.isQuick ? 20_000 : 1_000_000) }
 
     /// Measures requests in a zone of a million records against one of a thousand, in a database of 990 zones against one of ten, and
-    /// in a cloud of a million people against one of a hundred.
+    /// in a cloud of 99,000 people against one of a hundred.
     func costsAgainstSize() throws -> [Comparison] {
         try costsAgainstRecords() + costsAgainstZones() + costsAgainstPeople()
     }
@@ -31,8 +31,7 @@ extension Bench {
             try costs("\(title), zone of \(size) records / of 1000", count, on: [cloud, cloud]) { side in
                 let zone = zones[1 - side]
                 return { request(zone) }
-            } over: {
-                _ in
+            } over: { _ in
                 exchange
             }
         }
@@ -79,7 +78,7 @@ extension Bench {
             try CloudProcess(binary: welkin, in: folder, arguments: Crowd.serveOptions)
         }
         defer { for cloud in clouds { cloud.end() } }
-        let peoples = try zip(clouds, counts).map { cloud, count in try Populace(of: count, on: cloud) }
+        let peoples = try zip(clouds, counts).map { cloud, count in try Populace(of: count, on: cloud, bench: self) }
         let kinds: [(String, Int, (Populace) -> RawRequest)] = [
             ("signing in", 2_000, { $0.signIn() }),
             ("saving one record", 3_000, { $0.save() }),
@@ -105,12 +104,13 @@ extension Bench {
         over exchange: (Int) -> RawExchange
     ) throws -> Comparison {
         var comparison = Comparison(id: "k", title: title, unit: "µs of the server", bound: .atMost, target: 1.05)
-        let slice = count / (options.isQuick ? 100 : 20)
+        let turns = 20
+        let slice = count / (options.isQuick ? 5 : 1) / turns
         let makers = try (0..<2).map(requests)
         for round in 0...rounds {
             var times = [0.0, 0.0]
             // In slices of some tens of milliseconds, so that both sides have the same disturbances.
-            for turn in 0..<20 {
+            for turn in 0..<turns {
                 for side in turn % 2 == 0 ? [0, 1] : [1, 0] {
                     var rest = (0..<slice).map { _ in makers[side]() }[...]
                     let before = clouds[side].processorSeconds
@@ -120,13 +120,13 @@ extension Bench {
             }
             // The first round warms up.
             guard round > 0 else { continue }
-            comparison.measured.append(times[0] / Double(20 * slice) * 1e6)
-            comparison.yardstick.append(times[1] / Double(20 * slice) * 1e6)
+            comparison.measured.append(times[0] / Double(turns * slice) * 1e6)
+            comparison.yardstick.append(times[1] / Double(turns * slice) * 1e6)
         }
         return comparison
     }
 
-    private func token(of user: SignedInUser, over exchange: RawExchange) throws -> String {
+    fileprivate func token(of user: SignedInUser, over exchange: RawExchange) throws -> String {
         struct Answer: Decodable {
             var syncToken: String
             var moreComing: Bool?
@@ -236,7 +236,7 @@ private final class Populace {
     /// The people who are signed in.
     private static let presentCount = 100
 
-    init(of count: Int, on cloud: CloudProcess) throws {
+    init(of count: Int, on cloud: CloudProcess, bench: Bench) throws {
         self.count = count
         exchange = try RawExchange(port: cloud.port, connections: 16)
         first = try cloud.signIn(container: Bench.container, profile: "first-\(count)")
@@ -244,58 +244,27 @@ private final class Populace {
         _ = try Load.run(exchange) { [first] _ in
             guard number < count else { return nil }
             defer { number += 1 }
-            return .post(
-                first.devicePath("accounts/create"), headers: [Self.address(number)],
-                body: Array(
-                    #"{"email":"person\#(number)@example.com","proof":"\#(Self.proof)","salt":"AAAAAAAAAAAAAAAAAAAAAA==","rounds":600000}"#
-                        .utf8))
+            return Newcomer(number: number, app: first).signUp
         }
-        struct Session: Decodable {
-            var ckWebAuthToken: String
-            var userRecordName: String
-        }
-        struct Changes: Decodable { var syncToken: String }
         for index in 0..<Self.presentCount {
-            let answer = try exchange.ask(signIn(present: index))
-            let session = try JSONDecoder().decode(Session.self, from: Data(answer.body))
-            let user = SignedInUser(
-                container: Bench.container, userRecordName: session.userRecordName, apiToken: first.apiToken,
-                webAuthToken: session.ckWebAuthToken)
+            let person = present(index)
+            let user = try person.user(in: bench.ask(exchange, person.signIn(deviceName: "bench")))
             people.append(user)
-            for request in [user.makeZone("Z"), user.modify([Payload.operation(0, payload: "AAAA")], zone: "Z")] {
-                let answer = try exchange.ask(request)
-                guard answer.status == 200 else {
-                    throw BenchError("HTTP \(answer.status): \(answer.text.prefix(300))")
-                }
-            }
-            let changes = try exchange.ask(Bench.changedZones(user, since: nil))
-            tokens.append(try JSONDecoder().decode(Changes.self, from: Data(changes.body)).syncToken)
+            _ = try bench.ask(exchange, user.makeZone("Z"))
+            _ = try bench.ask(exchange, user.modify([Payload.operation(0, payload: "AAAA")], zone: "Z"))
+            tokens.append(try bench.token(of: user, over: exchange))
         }
     }
 
-    private static let proof = Data(repeating: 7, count: 32).base64EncodedString()
-
-    /// Returns an address of its own, because sign-ups of one address are limited.
-    private static func address(_ number: Int) -> (String, String) {
-        ("X-Forwarded-For", "10.\(number >> 16 & 255).\(number >> 8 & 255).\(number & 255)")
-    }
-
-    /// Returns the sign-in of one of those who are signed in: the first one of a person creates their user record.
-    private func signIn(present index: Int) -> RawRequest {
-        let number = index * (count / Self.presentCount)
-        return .post(
-            first.devicePath("sessions/create"), headers: [Self.address(number)],
-            body: Array(
-                #"{"email":"person\#(number)@example.com","proof":"\#(Self.proof)","deviceName":"bench","lifetime":"device"}"#
-                    .utf8))
-    }
+    /// Returns one of those who are signed in: the first sign-in of a person creates their user record.
+    private func present(_ index: Int) -> Newcomer { Newcomer(number: index * (count / Self.presentCount), app: first) }
 
     private func index() -> Int {
         turn += 1
         return turn % people.count
     }
 
-    func signIn() -> RawRequest { signIn(present: index()) }
+    func signIn() -> RawRequest { present(index()).signIn(deviceName: "bench") }
 
     func save() -> RawRequest {
         turn += 1
