@@ -176,9 +176,8 @@ let package = Package(
             dependencies: [
                 "CPageContent", "CloudKitAccounts", "CloudKitLogs", "CloudKitModel", "CloudKitServer", "CloudKitWire",
                 "IdentityDirectory",
-                "TextEncodings", "WebCredentials", hummingbirdCore, crypto, httpTypes, logging, lifecycle, metrics,
-                nioCore,
-                nioHTTP1, nioPosix,
+                "TextEncodings", "WebCredentials", hummingbirdCore,
+                crypto, httpTypes, logging, lifecycle, metrics, nioCore, nioHTTP1, nioPosix,
             ], exclude: ["Pages/Content"], swiftSettings: callerIsolated),
 
         // The pages of operators.
@@ -415,7 +414,7 @@ let package = Package(
                 "CloudKitRecordLayer",
                 "CloudKitServer", "CloudKitWire", "IdentityDirectory", "OrderedStore", "FileStore", "ServedApplication",
                 "SimulatedSigners", "TextEncodings", "WebCredentials",
-                crypto, logging, metrics, metricsTestKit, nioCore,
+                hummingbirdCore, crypto, httpTypes, logging, metrics, metricsTestKit, nioCore,
             ], exclude: ["StoredBytes/Golden"], swiftSettings: callerIsolated),
         .testTarget(
             name: "ConsoleTests",

@@ -131,10 +131,7 @@ package struct CloudApplication: Sendable {
         while true {
             switch try await responder.respond(to: request, on: channel, continuing: continued) {
             case .response(let response): return response
-            case .waits(let waiting):
-                continued = await withCheckedContinuation { continuation in
-                    waiting.wait { continuation.resume(returning: $0) }
-                }
+            case .waits(let waiting): continued = await waiting.ended()
             }
         }
     }

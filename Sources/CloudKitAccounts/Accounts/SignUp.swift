@@ -157,28 +157,28 @@ struct SignUpThrottle {
     }
 
     /// The senders and times of attempts, oldest first; at most `attemptsMax`.
-    var attempts: [Attempt] { Array(all[firstKept...]) }
+    var attempts: [Attempt] { Array(kept) }
+
+    private var kept: ArraySlice<Attempt> { all[firstKept...] }
 
     /// Counts an attempt, or returns how many seconds to wait for it.
     mutating func enter(address: String, now: Int64) -> Double? {
         forget(at: now)
-        var oldest: [Int64] = []
-        if counts[address, default: 0] >= Self.addressAttemptsMax {
-            oldest += all[firstKept...].first { $0.address == address }.map { [$0.time] } ?? []
-        }
-        if all.count - firstKept >= attemptsMax, firstKept < all.count { oldest.append(all[firstKept].time) }
-        if let last = oldest.max() { return Double(last + Self.window - now) / 1000 }
+        let times = [
+            counts[address, default: 0] < Self.addressAttemptsMax ? nil : kept.first { $0.address == address }?.time,
+            kept.count < attemptsMax ? nil : kept.first?.time,
+        ].compactMap { $0 }
+        if let last = times.max() { return Double(last + Self.window - now) / 1000 }
         all.append(Attempt(address: address, time: now))
         counts[address, default: 0] += 1
         return nil
     }
 
     private mutating func forget(at now: Int64) {
-        while firstKept < all.count, now - all[firstKept].time >= Self.window {
-            let address = all[firstKept].address
+        while let attempt = kept.first, now - attempt.time >= Self.window {
             firstKept += 1
-            counts[address, default: 1] -= 1
-            if counts[address] == 0 { counts[address] = nil }
+            counts[attempt.address, default: 1] -= 1
+            if counts[attempt.address] == 0 { counts[attempt.address] = nil }
         }
         // Seldom, so that each attempt is moved about once.
         if firstKept > all.count / 2 {

@@ -25,6 +25,13 @@ struct WaitingRequest: Sendable {
             resume(waiting)
         }
     }
+
+    /// Waits, in a task, until the request can go on.
+    func ended() async -> WaitingRequest {
+        var waiting = self
+        waiting.poll = await courier.ended(poll)
+        return waiting
+    }
 }
 
 /// Thrown by the endpoint of notifications while there are none: no answer, and no failure.

@@ -65,7 +65,7 @@ package final class IncomingRequest {
     private let signature: ServerSignature?
 
     init(
-        _ request: Request, id: LogID, start: ContinuousClock.Instant = .now, on channel: any Channel,
+        _ request: Request, id: LogID, start: ContinuousClock.Instant, on channel: any Channel,
         connection: TrackedConnection, configuration: CloudConfiguration
     ) {
         self.id = id

@@ -75,8 +75,37 @@ package final class LongPollService: NotificationTransport {
     }
 
     /// Calls a function, on any thread, once the queue may have something for a request that waits or its time is over.
-    package func wait(_ poll: LongPoll, then resume: @escaping @Sendable (LongPoll) -> Void) {
-        _ = wait(poll, isCancelled: false, then: resume)
+    ///
+    /// - Returns: The number of the wait, by which it can be ended.
+    @discardableResult
+    package func wait(_ poll: LongPoll, then resume: @escaping @Sendable (LongPoll) -> Void) -> UInt64 {
+        // Two web clients would confirm for each other; processes of one device say what each of them has.
+        let max = poll.confirmed == nil ? 1 : Self.processesMax
+        return waiting.wait(
+            poll.address, after: poll.stamp, until: poll.ends, now: cloud.serverEnvironment.uptime(), sharedBy: max
+        ) { outcome in
+            var poll = poll
+            switch outcome {
+            case .woken(let stamp): poll.stamp = stamp
+            case .over: poll.isOver = true
+            }
+            resume(poll)
+        }
+    }
+
+    /// Waits until the queue may have something for a request, its time is over or the task is cancelled.
+    package func ended(_ poll: LongPoll) async -> LongPoll {
+        let id = Mutex<UInt64?>(nil)
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let wait = wait(poll) { continuation.resume(returning: $0) }
+                id.withLock { $0 = wait }
+                // Cancelled before the number was known.
+                if Task.isCancelled { waiting.end(wait, in: poll.address.partition) }
+            }
+        } onCancel: {
+            if let wait = id.withLock({ $0 }) { waiting.end(wait, in: poll.address.partition) }
+        }
     }
 
     /// Returns the next notifications of a device; none if none arrive within the waiting time of a request. The task waits; one that is
@@ -88,39 +117,6 @@ package final class LongPollService: NotificationTransport {
         while true {
             if let delivery = try await read(&poll, isConnected: isConnected) { return delivery }
             poll = await ended(poll)
-        }
-    }
-
-    private func ended(_ poll: LongPoll) async -> LongPoll {
-        let id = Mutex<UInt64?>(nil)
-        return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                let isCancelled = Task.isCancelled
-                let wait = wait(poll, isCancelled: isCancelled) { continuation.resume(returning: $0) }
-                id.withLock { $0 = wait }
-                // Cancelled in between.
-                if !isCancelled, Task.isCancelled { waiting.end(wait, in: poll.address.partition) }
-            }
-        } onCancel: {
-            if let wait = id.withLock({ $0 }) { waiting.end(wait, in: poll.address.partition) }
-        }
-    }
-
-    private func wait(
-        _ poll: LongPoll, isCancelled: Bool, then resume: @escaping @Sendable (LongPoll) -> Void
-    ) -> UInt64 {
-        // Two web clients would confirm for each other; processes of one device say what each of them has.
-        let max = poll.confirmed == nil ? 1 : Self.processesMax
-        return waiting.wait(
-            poll.address, after: poll.stamp, until: isCancelled ? .zero : poll.ends,
-            now: cloud.serverEnvironment.uptime(), sharedBy: max
-        ) { outcome in
-            var poll = poll
-            switch outcome {
-            case .woken(let stamp): poll.stamp = stamp
-            case .over: poll.isOver = true
-            }
-            resume(poll)
         }
     }
 

@@ -143,15 +143,6 @@ final class LongPollWaiters: Sendable {
             return state.isClosed
         }
         if wasClosed { return }
-        let waits = state.withLock { state in
-            var taken: [Wait] = []
-            for partition in Array(state.watches.keys) {
-                taken += state.watches[partition]?.waits.values.map { $0 } ?? []
-                state.watches[partition]?.waits = [:]
-            }
-            state.count = 0
-            return taken
-        }
-        for wait in waits { wait.end(.over) }
+        end(before: .seconds(Int64.max))
     }
 }
