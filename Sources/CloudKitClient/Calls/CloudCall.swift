@@ -46,7 +46,17 @@ struct CloudCall: Sendable {
         /// The failure of an earlier attempt that may have taken effect.
         var open: CallFailure?
         /// The number of failures by their causes.
-        var counts: [RetryPolicy.Cause: Int] = [:]
+        private(set) var counts: [RetryPolicy.Cause: Int] = [:]
+        /// The cause of the last failures that have one cause, and the time of the first of them.
+        private var trouble: (cause: RetryPolicy.Cause, since: Duration)?
+
+        /// Notes a failure, and returns the time since the request began to fail for its cause alone.
+        mutating func note(_ cause: RetryPolicy.Cause, at now: Duration) -> Duration {
+            counts[cause, default: 0] += 1
+            if let trouble, trouble.cause == cause { return now - trouble.since }
+            trouble = (cause, now)
+            return .zero
+        }
     }
 
     /// A repeated request has reached a cloud that does not remember those that it has served.
@@ -67,11 +77,12 @@ struct CloudCall: Sendable {
                 let failure = Task.isCancelled ? .cancelled : CallFailure(error)
                 let isRepeatable = endpoint.isRepeatable || attempts.request != nil
                 let cause = RetryPolicy.cause(of: failure, isRepeatable: isRepeatable)
-                if let cause { attempts.counts[cause, default: 0] += 1 }
+                let now = cloud.clientEnvironment.now()
+                let lasting = cause.map { attempts.note($0, at: now) } ?? .zero
                 let delay = settings.retries.delay(
                     after: failure, attempt: attempts.number, count: cause.flatMap { attempts.counts[$0] },
                     isRepeatable: isRepeatable, hasAnswered: cloud.contact.hasAnswered,
-                    elapsed: cloud.clientEnvironment.now() - start, random: cloud.clientEnvironment.random())
+                    elapsed: now - start, lasting: lasting, random: cloud.clientEnvironment.random())
                 guard let delay else {
                     if let open = attempts.open, failure.saysNothingOfEarlierAttempts { throw open }
                     throw failure

@@ -14,13 +14,15 @@ struct RetryPolicy: Hashable, Sendable {
     var delayMax: Duration
     /// The time since the request was first sent within which it is sent again to a cloud that says that it is away for a while.
     var patience: Duration = .zero
-    /// The same for a cloud that has answered before, and whose host now refuses connections: its server, or the proxy before it, starts again.
+    /// The time within which it is sent again to a cloud that has answered before, and whose host now refuses connections: its server, or the proxy
+    /// before it, starts again. Counted from the first of the refusals that follow one another, within `patience`: what happened to the request
+    /// before, another restart perhaps, does not shorten it.
     var restartPatience: Duration = .zero
 
     /// User-initiated and user-interactive work fails fast where there is no network, or too much work; it asks again what became of a request
     /// that was sent, and waits for a cloud that is there and changes its database server, or starts again.
     static let failFast = RetryPolicy(
-        attemptsMax: 1, lostAttemptsMax: 4, firstDelay: .milliseconds(250), delayMax: .seconds(60),
+        attemptsMax: 1, lostAttemptsMax: 8, firstDelay: .milliseconds(250), delayMax: .seconds(60),
         patience: .seconds(60), restartPatience: .seconds(10))
     /// The default level and everything below it can wait.
     static let discretionary = RetryPolicy(
@@ -56,10 +58,11 @@ struct RetryPolicy: Hashable, Sendable {
     ///     decides (B-THR-07).
     ///   - hasAnswered: Whether the cloud has answered this process before.
     ///   - elapsed: The time since the request was first sent.
+    ///   - lasting: The time since it began to fail for the cause of this failure alone.
     ///   - random: From 0 to 1.
     func delay(
         after failure: CallFailure, attempt: Int, count: Int? = nil, isRepeatable: Bool, hasAnswered: Bool = false,
-        elapsed: Duration = .zero, random: Double
+        elapsed: Duration = .zero, lasting: Duration = .zero, random: Double
     ) -> Duration? {
         guard let cause = Self.cause(of: failure, isRepeatable: isRepeatable) else { return nil }
         let backoff = min(firstDelay * (1 << min(attempt - 1, 16)), max(firstDelay, Self.backoffMax))
@@ -68,7 +71,7 @@ struct RetryPolicy: Hashable, Sendable {
         let isPatient =
             switch cause {
             case .away: elapsed + delay <= patience
-            case .closed: hasAnswered && elapsed + delay <= restartPatience
+            case .closed: hasAnswered && lasting + delay <= restartPatience && elapsed + delay <= patience
             default: false
             }
         return isPatient || (count ?? attempt) < countMax(cause) ? delay : nil

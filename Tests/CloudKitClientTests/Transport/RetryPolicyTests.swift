@@ -47,12 +47,16 @@ import Testing
         policy: RetryPolicy
     ) {
         let closed = CallFailure.transport(.refused)
-        func delay(_ elapsed: Duration) -> Duration? {
+        func delay(lasting: Duration, _ elapsed: Duration) -> Duration? {
             policy.delay(
-                after: closed, attempt: 9, isRepeatable: false, hasAnswered: true, elapsed: elapsed, random: 0.5)
+                after: closed, attempt: 9, isRepeatable: false, hasAnswered: true, elapsed: elapsed, lasting: lasting,
+                random: 0.5)
         }
-        #expect(delay(.seconds(5)) == .seconds(5))
-        #expect(delay(.seconds(6)) == nil)
+        #expect(delay(lasting: .seconds(5), .seconds(5)) == .seconds(5))
+        #expect(delay(lasting: .seconds(6), .seconds(6)) == nil)
+        // What came before this restart does not count, but a minute in all is enough.
+        #expect(delay(lasting: .seconds(5), .seconds(50)) == .seconds(5))
+        #expect(delay(lasting: .seconds(5), .seconds(56)) == nil)
         #expect(policy.delay(after: closed, attempt: 9, isRepeatable: true, elapsed: .zero, random: 0.5) == nil)
     }
 
@@ -97,10 +101,14 @@ import Testing
 
     @Test func `B-THR-07 a request of a user who waits is asked for again when its answer is lost`() {
         let lost = CallFailure.transport(.answerLost)
-        let delays = (1...4).map {
+        let delays = (1...8).map {
             RetryPolicy.failFast.delay(after: lost, attempt: $0, isRepeatable: true, random: 0.5)
         }
-        #expect(delays == [.milliseconds(250), .milliseconds(500), .seconds(1), nil])
+        #expect(
+            delays == [
+                .milliseconds(250), .milliseconds(500), .seconds(1), .seconds(2), .seconds(4), .seconds(5), .seconds(5),
+                nil,
+            ])
         #expect(
             RetryPolicy.failFast.delay(after: .transport(.timedOut), attempt: 1, isRepeatable: true, random: 0.5) == nil
         )

@@ -122,6 +122,23 @@ import Testing
         #expect(clock.slept == [.milliseconds(250), .milliseconds(500), .seconds(1)])
     }
 
+    @Test func `B-OPS-04 a user's work waits for each of several restarts in a row`() async throws {
+        let clock = ScriptedClock()
+        let closed: ScriptedTransport.Answer = { _ in throw TransportFailure.refused }
+        let lost: ScriptedTransport.Answer = { _ in throw TransportFailure.answerLost }
+        let transport = ScriptedTransport(
+            ScriptedTransport.findsAll, lost, closed, closed, closed, lost, closed, closed, lost, lost, lost, closed,
+            ScriptedTransport.findsAll)
+        let database = CKContainer.scripted(transport, clock: clock).privateCloudDatabase
+        let configuration = CKOperation.Configuration()
+        configuration.qualityOfService = .userInitiated
+        try await database.configuredWith(configuration: configuration) { database in
+            for _ in 0..<2 { _ = try await database.record(for: CKRecord.ID(recordName: "a")) }
+        }
+        #expect(clock.slept.reduce(.zero, +) > RetryPolicy.failFast.restartPatience * 2)
+        #expect(transport.requests.count == 13)
+    }
+
     @Test(arguments: [TransportFailure.unreachable, nil])
     func `B-THR-07 a repeated change that may have taken effect is not reported as one that was never sent`(
         last: TransportFailure?
