@@ -76,7 +76,12 @@ let package = Package(
         .target(name: "JSONBytes", dependencies: ["TextEncodings"], swiftSettings: strict),
         .target(name: "AsyncLocks", swiftSettings: callerIsolated),
         .target(name: "OrderedStore", dependencies: ["AsyncLocks"], swiftSettings: callerIsolated),
-        .target(name: "FileStore", swiftSettings: strict),
+        // A call of Linux that begins to write a file to the disk.
+        .systemLibrary(name: "CFileWriteback"),
+        .target(
+            name: "FileStore",
+            dependencies: [.target(name: "CFileWriteback", condition: .when(platforms: [.linux]))],
+            swiftSettings: strict),
         .target(name: "CommandSettings", swiftSettings: strict),
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         .target(
@@ -150,6 +155,7 @@ let package = Package(
             dependencies: [
                 "TextEncodings", "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice",
                 "HTTPTransfer", "IdentityDirectory", crypto,
+                .target(name: "CFileWriteback", condition: .when(platforms: [.linux])),
             ], swiftSettings: strict),
         .target(
             name: "CloudKit",
