@@ -39,24 +39,10 @@ struct CloudCall: Sendable {
 
     /// The state of a call over its attempts.
     private struct Attempts {
-        /// The number of the present one.
-        var number = 1
         /// What names the request to a cloud that remembers those that it has served; nil: it has no name.
         var request: RequestAttempt?
         /// The failure of an earlier attempt that may have taken effect.
         var open: CallFailure?
-        /// The number of failures by their causes.
-        private(set) var counts: [RetryPolicy.Cause: Int] = [:]
-        /// The cause of the last failures that have one cause, and the time of the first of them.
-        private var trouble: (cause: RetryPolicy.Cause, since: Duration)?
-
-        /// Notes a failure, and returns the time since the request began to fail for its cause alone.
-        mutating func note(_ cause: RetryPolicy.Cause, at now: Duration) -> Duration {
-            counts[cause, default: 0] += 1
-            if let trouble, trouble.cause == cause { return now - trouble.since }
-            trouble = (cause, now)
-            return .zero
-        }
     }
 
     /// A repeated request has reached a cloud that does not remember those that it has served.
@@ -68,7 +54,7 @@ struct CloudCall: Sendable {
             var generator = SystemRandomNumberGenerator()
             attempts.request = RequestAttempt(using: &generator)
         }
-        let start = cloud.clientEnvironment.now()
+        var history = RetryHistory(start: cloud.clientEnvironment.now())
         while true {
             do {
                 return try await attemptOnce(attempts, needsUser: needsUser)
@@ -76,20 +62,14 @@ struct CloudCall: Sendable {
                 if error is NotRemembered, let open = attempts.open { throw open }
                 let failure = Task.isCancelled ? .cancelled : CallFailure(error)
                 let isRepeatable = endpoint.isRepeatable || attempts.request != nil
-                let cause = RetryPolicy.cause(of: failure, isRepeatable: isRepeatable)
-                let now = cloud.clientEnvironment.now()
-                let lasting = cause.map { attempts.note($0, at: now) } ?? .zero
-                let delay = settings.retries.delay(
-                    after: failure, attempt: attempts.number, count: cause.flatMap { attempts.counts[$0] },
-                    isRepeatable: isRepeatable, hasAnswered: cloud.contact.hasAnswered,
-                    elapsed: now - start, lasting: lasting, random: cloud.clientEnvironment.random())
+                let delay = history.delay(
+                    after: failure, by: settings.retries, isRepeatable: isRepeatable, of: cloud)
                 guard let delay else {
                     if let open = attempts.open, failure.saysNothingOfEarlierAttempts { throw open }
                     throw failure
                 }
                 if endpoint.isChange, failure.leavesOutcomeOpen { attempts.open = failure }
                 try await cloud.clientEnvironment.sleep(delay)
-                attempts.number += 1
                 attempts.request?.number += 1
             }
         }

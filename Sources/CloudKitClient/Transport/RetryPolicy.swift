@@ -27,12 +27,14 @@ struct RetryPolicy: Hashable, Sendable {
     /// The default level and everything below it can wait.
     static let discretionary = RetryPolicy(
         attemptsMax: 4, lostAttemptsMax: 8, unreachableAttemptsMax: 7, firstDelay: .milliseconds(500),
-        delayMax: .seconds(60), patience: .seconds(60), restartPatience: .seconds(10))
+        delayMax: .seconds(60), patience: .seconds(60), restartPatience: .seconds(20))
 
     /// A cloud that asks for a longer wait is not away for a moment.
     static let awayWaitMax = Duration.seconds(10)
 
     private static let backoffMax = Duration.seconds(5)
+    /// A host that refuses connections is asked more often: that costs little, and the cloud may be there for a moment only.
+    private static let closedBackoffMax = Duration.seconds(2)
 
     /// The reasons for which a request may be sent again.
     enum Cause: Hashable {
@@ -48,6 +50,13 @@ struct RetryPolicy: Hashable, Sendable {
         case closed
     }
 
+    /// Failures of a request that follow one another and have one cause.
+    struct Streak: Hashable {
+        var count = 1
+        /// The time since the first of them.
+        var lasting = Duration.zero
+    }
+
     /// Returns the pause before the request is sent again; nil: do not.
     ///
     /// - Parameters:
@@ -58,23 +67,27 @@ struct RetryPolicy: Hashable, Sendable {
     ///     decides (B-THR-07).
     ///   - hasAnswered: Whether the cloud has answered this process before.
     ///   - elapsed: The time since the request was first sent.
-    ///   - lasting: The time since it began to fail for the cause of this failure alone.
+    ///   - streak: The last failures, this one included, that have the cause of this one.
     ///   - random: From 0 to 1.
     func delay(
         after failure: CallFailure, attempt: Int, count: Int? = nil, isRepeatable: Bool, hasAnswered: Bool = false,
-        elapsed: Duration = .zero, lasting: Duration = .zero, random: Double
+        elapsed: Duration = .zero, streak: Streak = Streak(), random: Double
     ) -> Duration? {
         guard let cause = Self.cause(of: failure, isRepeatable: isRepeatable) else { return nil }
-        let backoff = min(firstDelay * (1 << min(attempt - 1, 16)), max(firstDelay, Self.backoffMax))
-        let delay = max(backoff * (0.5 + random), failure.requestedDelay)
+        // What happened before a restart says nothing of how long it takes.
+        if cause == .closed, hasAnswered {
+            let delay = backoff(streak.count, atMost: Self.closedBackoffMax, random)
+            if streak.lasting + delay <= restartPatience, elapsed + delay <= patience { return delay }
+        }
+        let delay = max(backoff(attempt, atMost: Self.backoffMax, random), failure.requestedDelay)
         guard delay <= delayMax else { return nil }
-        let isPatient =
-            switch cause {
-            case .away: elapsed + delay <= patience
-            case .closed: hasAnswered && lasting + delay <= restartPatience && elapsed + delay <= patience
-            default: false
-            }
-        return isPatient || (count ?? attempt) < countMax(cause) ? delay : nil
+        if cause == .away, elapsed + delay <= patience { return delay }
+        return (count ?? attempt) < countMax(cause) ? delay : nil
+    }
+
+    /// Returns a pause that doubles with each step, by chance up to a half shorter or longer.
+    private func backoff(_ step: Int, atMost delayMax: Duration, _ random: Double) -> Duration {
+        min(firstDelay * (1 << min(step - 1, 16)), max(firstDelay, delayMax)) * (0.5 + random)
     }
 
     private func countMax(_ cause: Cause) -> Int {

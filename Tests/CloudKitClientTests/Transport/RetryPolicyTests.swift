@@ -42,21 +42,23 @@ import Testing
         #expect(RetryPolicy.failFast.delay(after: lost, attempt: 1, isRepeatable: true, random: 0.5) == nil)
     }
 
-    @Test(arguments: [RetryPolicy.failFast, .discretionary])
-    func `B-OPS-04 work waits up to ten seconds for a cloud that has answered before and starts again`(
+    @Test(arguments: [RetryPolicy.failFast, .discretionary, .brokenTransfer])
+    func `B-OPS-04 work waits for a cloud that has answered before and starts again, each time anew`(
         policy: RetryPolicy
     ) {
         let closed = CallFailure.transport(.refused)
-        func delay(lasting: Duration, _ elapsed: Duration) -> Duration? {
+        func delay(_ count: Int, lasting: Double, elapsed: Double) -> Duration? {
             policy.delay(
-                after: closed, attempt: 9, isRepeatable: false, hasAnswered: true, elapsed: elapsed, lasting: lasting,
-                random: 0.5)
+                after: closed, attempt: 9, isRepeatable: false, hasAnswered: true, elapsed: .seconds(elapsed),
+                streak: RetryPolicy.Streak(count: count, lasting: .seconds(lasting)), random: 0.5)
         }
-        #expect(delay(lasting: .seconds(5), .seconds(5)) == .seconds(5))
-        #expect(delay(lasting: .seconds(6), .seconds(6)) == nil)
+        let patience = policy.restartPatience / .seconds(1)
+        #expect(delay(1, lasting: 0, elapsed: 0) == policy.firstDelay)
+        #expect(delay(6, lasting: patience - 2, elapsed: 20) == .seconds(2))
+        #expect(delay(6, lasting: patience - 1, elapsed: 20) == nil)
         // What came before this restart does not count, but a minute in all is enough.
-        #expect(delay(lasting: .seconds(5), .seconds(50)) == .seconds(5))
-        #expect(delay(lasting: .seconds(5), .seconds(56)) == nil)
+        #expect(delay(6, lasting: 8, elapsed: 58) == .seconds(2))
+        #expect(delay(6, lasting: 8, elapsed: 59) == nil)
         #expect(policy.delay(after: closed, attempt: 9, isRepeatable: true, elapsed: .zero, random: 0.5) == nil)
     }
 
@@ -85,7 +87,7 @@ import Testing
 
     @Test func `B-THR-07 a cloud that is away for a while is asked again for a minute`() {
         let away = CallFailure.refused(RequestFailure(.serverUnavailable, "away", retryAfter: 3))
-        for policy in [RetryPolicy.failFast, .discretionary] {
+        for policy in [RetryPolicy.failFast, .discretionary, .brokenTransfer] {
             func delay(_ attempt: Int, _ elapsed: Double, repeatable: Bool = true) -> Duration? {
                 policy.delay(
                     after: away, attempt: attempt, isRepeatable: repeatable, elapsed: .seconds(elapsed), random: 0.5)
@@ -95,8 +97,6 @@ import Testing
             #expect(delay(12, 56) == nil)
             #expect(delay(4, 0, repeatable: false) == nil)
         }
-        let transfer = RetryPolicy.brokenTransfer
-        #expect(transfer.delay(after: away, attempt: 3, isRepeatable: true, random: 0.5) == nil)
     }
 
     @Test func `B-THR-07 a request of a user who waits is asked for again when its answer is lost`() {

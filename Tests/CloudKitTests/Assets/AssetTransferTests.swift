@@ -277,6 +277,25 @@ import Testing
         #expect(offsets == offsets.sorted())
     }
 
+    @Test func `B-OPS-04 a transfer waits for a cloud that starts again, and keeps the size of its pieces`()
+        async throws
+    {
+        let cloud = ScriptedAssetCloud()
+        let device = try AssetDevice(cloud, pieceBytes: 600_000)
+        let away = RequestFailure(.serverUnavailable, "the database is away", retryAfter: 1)
+        let restart: [ScriptedAssetCloud.Trouble] =
+            Array(repeating: .isClosed, count: 6) + Array(repeating: .refuses(away), count: 4)
+        cloud.state.withLock { state in
+            state.troubles = [.patch: [.isClosed], .head: restart, .get: restart]
+        }
+        let record = record("r")
+        record["photo"] = CKAsset(fileURL: try device.file("f", 1_000_000))
+        try await device.container.privateCloudDatabase.save(record)
+        let read = try await device.container.privateCloudDatabase.record(for: record.recordID)
+        #expect(try contents(read, "photo") == AssetDevice.bytes(1_000_000))
+        #expect(cloud.count(.patch) == 3)
+    }
+
     @Test func `The answer to the last piece may be lost`() async throws {
         let cloud = ScriptedAssetCloud()
         let device = try AssetDevice(cloud)
@@ -309,7 +328,7 @@ import Testing
         let record = record("r", in: .default)
         record["photo"] = CKAsset(fileURL: try device.file("f", 5))
         #expect(await code { _ = try await device.container.publicCloudDatabase.save(record) } == .networkFailure)
-        #expect(cloud.count(.patch) == 3)
+        #expect(cloud.count(.patch) == 8)
         #expect(cloud.count(.post, "records/modify") == 0)
     }
 
@@ -372,7 +391,7 @@ import Testing
         let record = record("r")
         record["photo"] = CKAsset(fileURL: try device.file("f", 500_000))
         try await database.save(record)
-        let lost = Array(repeating: ScriptedAssetCloud.Trouble.breaks(after: 0), count: 3)
+        let lost = Array(repeating: ScriptedAssetCloud.Trouble.breaks(after: 0), count: 8)
         cloud.state.withLock { $0.troubles[.get] = [.answers { $0 }] + lost }
         #expect(await code { _ = try await database.record(for: record.recordID) } == .networkFailure)
         let before = cloud.count(.get)

@@ -18,6 +18,8 @@ final class ScriptedAssetCloud: Transport {
         /// All arrives, and its answer is lost.
         case losesAnswer
         case refuses(RequestFailure)
+        /// The host refuses the connection: its server starts again.
+        case isClosed
         /// Something happens on the device meanwhile.
         case meanwhile(@Sendable () -> Void)
         /// The answer is another one.
@@ -79,6 +81,7 @@ final class ScriptedAssetCloud: Transport {
         var request = request
         if case .breaks(let count) = trouble { request.body = Array(request.body.prefix(count)) }
         if case .refuses(let failure) = trouble { return .refusal(failure) }
+        if case .isClosed = trouble { throw TransportFailure.refused }
         if case .meanwhile(let body) = trouble { body() }
         let answer = request.method == .get ? file(request, state) : piece(request, &state)
         switch trouble {

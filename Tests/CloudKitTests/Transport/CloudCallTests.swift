@@ -135,7 +135,7 @@ import Testing
         try await database.configuredWith(configuration: configuration) { database in
             for _ in 0..<2 { _ = try await database.record(for: CKRecord.ID(recordName: "a")) }
         }
-        #expect(clock.slept.reduce(.zero, +) > RetryPolicy.failFast.restartPatience * 2)
+        #expect(clock.slept.reduce(.zero, +) > RetryPolicy.failFast.restartPatience)
         #expect(transport.requests.count == 13)
     }
 

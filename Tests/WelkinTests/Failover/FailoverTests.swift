@@ -56,6 +56,8 @@ struct FailoverTests {
             print(
                 "failover: \(number + 1) \(fault), \(ledger.savedCount) saves, \(errors.count) errors \(errors.prefix(3))"
             )
+            // A run that is ended leaves its lines behind.
+            fflush(nil)
         }
         try await ledger.progress(20)
         try await running.end()
