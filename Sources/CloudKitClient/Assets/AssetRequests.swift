@@ -64,6 +64,7 @@ struct AssetRequests: Sendable {
         } catch {
             throw Task.isCancelled ? .cancelled : CallFailure(error)
         }
+        cloud.contact.noteAnswer(at: cloud.clientEnvironment.now())
         guard !(200..<300).contains(response.status), !accepts.contains(response.status) else { return response }
         throw .refused(cloud.refusal(of: response))
     }

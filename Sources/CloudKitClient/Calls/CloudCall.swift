@@ -126,7 +126,7 @@ struct CloudCall: Sendable {
         } catch let failure as TransportFailure {
             throw CallFailure.transport(failure, endpoint: place.endpoint)
         }
-        cloud.contact.noteAnswer()
+        cloud.contact.noteAnswer(at: cloud.clientEnvironment.now())
         if cloud.surface.isNative, let epoch = response.headers[RestorationFollower.header] {
             cloud.restorations.note(epoch, now: cloud.clientEnvironment.milliseconds())
         }

@@ -1,14 +1,18 @@
 import Synchronization
 
-/// Remembers whether a cloud has answered: one that did, and then refuses connections, is starting again rather than misspelt.
+/// Remembers when a cloud has answered last: one that did, and then refuses connections, is starting again rather than misspelt.
 final class CloudContact: Sendable {
-    private let answered = Atomic(false)
+    /// Milliseconds.
+    private let answered = Atomic(never)
 
-    /// Whether it has answered this process.
-    var hasAnswered: Bool { answered.load(ordering: .relaxed) }
+    private static let never = Int64.min
+
+    /// The time of the last answer to this process, to any request, on the connection's clock; nil: there was none.
+    var lastAnswer: Duration? {
+        let time = answered.load(ordering: .relaxed)
+        return time == Self.never ? nil : .milliseconds(time)
+    }
 
     /// The cloud has answered, whatever it said.
-    func noteAnswer() {
-        if !hasAnswered { answered.store(true, ordering: .relaxed) }
-    }
+    func noteAnswer(at now: Duration) { answered.store(Int64(now / .milliseconds(1)), ordering: .relaxed) }
 }

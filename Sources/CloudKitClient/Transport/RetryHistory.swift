@@ -27,8 +27,8 @@ struct RetryHistory: Sendable {
         last = (cause, count, since)
         return policy.delay(
             after: failure, attempt: failures, count: counts[cause], isRepeatable: isRepeatable,
-            hasAnswered: cloud.contact.hasAnswered, elapsed: now - start,
-            streak: RetryPolicy.Streak(count: count, lasting: now - since),
+            elapsed: now - start, streak: RetryPolicy.Streak(count: count, lasting: now - since),
+            sinceAnswer: cloud.contact.lastAnswer.map { now - $0 },
             random: cloud.clientEnvironment.random())
     }
 }

@@ -15,8 +15,8 @@ struct RetryPolicy: Hashable, Sendable {
     /// The time since the request was first sent within which it is sent again to a cloud that says that it is away for a while.
     var patience: Duration = .zero
     /// The time within which it is sent again to a cloud that has answered before, and whose host now refuses connections: its server, or the proxy
-    /// before it, starts again. Counted from the first of the refusals that follow one another, within `patience`: what happened to the request
-    /// before, another restart perhaps, does not shorten it.
+    /// before it, starts again. Counted from the first of the refusals that follow one another, or from the last answer to any request, within
+    /// `patience`: what happened to the request before, another restart perhaps, does not shorten it.
     var restartPatience: Duration = .zero
 
     /// User-initiated and user-interactive work fails fast where there is no network, or too much work; it asks again what became of a request
@@ -34,7 +34,7 @@ struct RetryPolicy: Hashable, Sendable {
 
     private static let backoffMax = Duration.seconds(5)
     /// A host that refuses connections is asked more often: that costs little, and the cloud may be there for a moment only.
-    private static let closedBackoffMax = Duration.seconds(2)
+    private static let closedBackoffMax = Duration.seconds(1)
 
     /// The reasons for which a request may be sent again.
     enum Cause: Hashable {
@@ -65,19 +65,19 @@ struct RetryPolicy: Hashable, Sendable {
     ///   - isRepeatable: Whether the request may be sent twice: it has the same effect then, or the cloud remembers that it was served. A
     ///     tag-checked save of which the cloud remembers nothing would report a conflict with itself, so when its response is lost the app
     ///     decides (B-THR-07).
-    ///   - hasAnswered: Whether the cloud has answered this process before.
     ///   - elapsed: The time since the request was first sent.
     ///   - streak: The last failures, this one included, that have the cause of this one.
+    ///   - sinceAnswer: The time since the cloud has answered any request of this process; nil: it has not.
     ///   - random: From 0 to 1.
     func delay(
-        after failure: CallFailure, attempt: Int, count: Int? = nil, isRepeatable: Bool, hasAnswered: Bool = false,
-        elapsed: Duration = .zero, streak: Streak = Streak(), random: Double
+        after failure: CallFailure, attempt: Int, count: Int? = nil, isRepeatable: Bool, elapsed: Duration = .zero,
+        streak: Streak = Streak(), sinceAnswer: Duration? = nil, random: Double
     ) -> Duration? {
         guard let cause = Self.cause(of: failure, isRepeatable: isRepeatable) else { return nil }
         // What happened before a restart says nothing of how long it takes.
-        if cause == .closed, hasAnswered {
+        if cause == .closed, let sinceAnswer {
             let delay = backoff(streak.count, atMost: Self.closedBackoffMax, random)
-            if streak.lasting + delay <= restartPatience, elapsed + delay <= patience { return delay }
+            if min(streak.lasting, sinceAnswer) + delay <= restartPatience, elapsed + delay <= patience { return delay }
         }
         let delay = max(backoff(attempt, atMost: Self.backoffMax, random), failure.requestedDelay)
         guard delay <= delayMax else { return nil }

@@ -47,18 +47,21 @@ import Testing
         policy: RetryPolicy
     ) {
         let closed = CallFailure.transport(.refused)
-        func delay(_ count: Int, lasting: Double, elapsed: Double) -> Duration? {
+        func delay(_ count: Int, lasting: Double, sinceAnswer: Double = 60, elapsed: Double) -> Duration? {
             policy.delay(
-                after: closed, attempt: 9, isRepeatable: false, hasAnswered: true, elapsed: .seconds(elapsed),
-                streak: RetryPolicy.Streak(count: count, lasting: .seconds(lasting)), random: 0.5)
+                after: closed, attempt: 9, isRepeatable: false, elapsed: .seconds(elapsed),
+                streak: RetryPolicy.Streak(count: count, lasting: .seconds(lasting)), sinceAnswer: .seconds(sinceAnswer),
+                random: 0.5)
         }
         let patience = policy.restartPatience / .seconds(1)
         #expect(delay(1, lasting: 0, elapsed: 0) == policy.firstDelay)
-        #expect(delay(6, lasting: patience - 2, elapsed: 20) == .seconds(2))
-        #expect(delay(6, lasting: patience - 1, elapsed: 20) == nil)
+        #expect(delay(6, lasting: patience - 1, elapsed: 20) == .seconds(1))
+        #expect(delay(6, lasting: patience, elapsed: 20) == nil)
+        // It was there for another request in between.
+        #expect(delay(6, lasting: 30, sinceAnswer: patience - 1, elapsed: 30) == .seconds(1))
         // What came before this restart does not count, but a minute in all is enough.
-        #expect(delay(6, lasting: 8, elapsed: 58) == .seconds(2))
-        #expect(delay(6, lasting: 8, elapsed: 59) == nil)
+        #expect(delay(6, lasting: 8, elapsed: 59) == .seconds(1))
+        #expect(delay(6, lasting: 8, elapsed: 60) == nil)
         #expect(policy.delay(after: closed, attempt: 9, isRepeatable: true, elapsed: .zero, random: 0.5) == nil)
     }
 
