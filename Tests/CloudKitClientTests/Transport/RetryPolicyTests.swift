@@ -50,7 +50,8 @@ import Testing
         func delay(_ count: Int, lasting: Double, sinceAnswer: Double = 60, elapsed: Double) -> Duration? {
             policy.delay(
                 after: closed, attempt: 9, isRepeatable: false, elapsed: .seconds(elapsed),
-                streak: RetryPolicy.Streak(count: count, lasting: .seconds(lasting)), sinceAnswer: .seconds(sinceAnswer),
+                streak: RetryPolicy.Streak(count: count, lasting: .seconds(lasting)),
+                sinceAnswer: .seconds(sinceAnswer),
                 random: 0.5)
         }
         let patience = policy.restartPatience / .seconds(1)
