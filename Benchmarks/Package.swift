@@ -24,6 +24,7 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+        .systemLibrary(name: "CFileWriteback"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .target(name: "CSlowDisk"),
         .target(name: "HTTPTransfer", dependencies: ["CCurl"], swiftSettings: strict),
@@ -70,6 +71,7 @@ let package = Package(
             dependencies: [
                 "CloudKitModel", "CloudKitWire", "CloudKitEncryption", "CloudKitDevice", "HTTPTransfer",
                 "IdentityDirectory", "TextEncodings",
+                .target(name: "CFileWriteback", condition: .when(platforms: [.linux])),
                 .product(name: "Crypto", package: "swift-crypto"),
             ], swiftSettings: strict),
         .target(
