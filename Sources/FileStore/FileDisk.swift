@@ -73,9 +73,6 @@ struct OpenFile: ~Copyable {
     private let disk: FileDisk
     private let descriptor: Int32
 
-    /// Fewer bytes are written to the disk when they are flushed.
-    private static var writebackBytesMin: Int { 131_072 }
-
     /// nil when there is no such file.
     init?(_ path: String, _ flags: Int32, on disk: FileDisk) throws {
         self.path = path
@@ -113,7 +110,7 @@ struct OpenFile: ~Copyable {
         }
         #if canImport(CFileWriteback)
             // The disk works while the next bytes come, and the piece is flushed sooner.
-            if written >= Self.writebackBytesMin { begin_writeback(descriptor, offset, Int64(written)) }
+            begin_writeback(descriptor, Int64(written))
         #endif
         disk.changed(.wrote(path, offset: offset, bytes: bytes))
     }

@@ -12,8 +12,6 @@ final class PartialFile {
     let path: String
     private let descriptor: Int32
     private var isDiscarded: Bool
-    /// The number of bytes at the front that the system writes to the disk, or has written.
-    private var writtenBack: off_t = 0
 
     /// - Parameter isPassing: Whether no later attempt will use the bytes left behind.
     /// - Returns: nil when another process holds the lock.
@@ -68,7 +66,6 @@ final class PartialFile {
         guard ftruncate(descriptor, 0) == 0, lseek(descriptor, 0, SEEK_SET) == 0 else {
             throw FileFailure("empty a file", errno)
         }
-        writtenBack = 0
     }
 
     /// - Throws: With `ENOSPC` when the disk is full.
@@ -82,20 +79,11 @@ final class PartialFile {
                 throw FileFailure("write a fetched file", errno)
             }
         }
-        beginWriteback()
-    }
-
-    /// Lets the disk work while the next bytes come, so that the end of the file is durable sooner.
-    private func beginWriteback() {
         #if canImport(CFileWriteback)
-            let end = lseek(descriptor, 0, SEEK_CUR)
-            guard end - writtenBack >= Self.writebackBytesMin else { return }
-            begin_writeback(descriptor, Int64(writtenBack), Int64(end - writtenBack))
-            writtenBack = end
+            // The disk works while the next bytes come, and the end of the file is durable sooner.
+            begin_writeback(descriptor, Int64(bytes.count))
         #endif
     }
-
-    private static let writebackBytesMin: off_t = 1 << 20
 
     /// Makes the file durable, with these access and modification times; the caller then renames it.
     func finish(whole times: [timespec]) throws(FileFailure) {

@@ -58,9 +58,7 @@ struct PiecewiseDownload: Sendable {
                     url = other
                     continue
                 }
-                guard let delay = pace.delay(after: error, of: requests.cloud) else {
-                    throw error
-                }
+                guard let delay = pace.delay(after: error, of: requests.cloud) else { throw error }
                 try await requests.pause(delay)
             }
         }

@@ -114,9 +114,7 @@ struct PiecewiseUpload: Sendable {
     ///
     /// - Throws: The failure, when there is no further attempt.
     private func pause(after failure: CallFailure, _ pace: inout PieceSizing) async throws(CallFailure) {
-        guard let delay = pace.delay(after: failure, of: requests.cloud) else {
-            throw failure
-        }
+        guard let delay = pace.delay(after: failure, of: requests.cloud) else { throw failure }
         try await requests.pause(delay)
     }
 
