@@ -34,9 +34,9 @@ export function devicesOf({ post, say, elements, agreementFields, agreement, cur
     if (device.isCaller) line.append("– this page");
     else line.append(button("Sign out", async () => {
       await post("devices/revoke", { revoke: device.deviceID });
-      say(`${device.name || "The device"} is signed out.`);
       await showDevices();
       document.querySelector("#devices h2").focus();
+      say(`${device.name || "The device"} is signed out.`);
     }, { label: `Sign out ${device.name || "the device"}` }));
     return line;
   }
