@@ -7,8 +7,15 @@ import JSONBytes
 struct RecordPrinter: ~Copyable {
     let style: WireStyle
     private let desiredKeys: Set<String>?
-    /// The zone printed last, and how: the records of an answer mostly share one.
-    private var zone: (id: ZoneID, json: [UInt8])?
+    private var zone = PrintedPart<ZoneID>()
+    private var recordType = PrintedPart<String>()
+    private var creator = PrintedPart<Author>()
+    private var modifier = PrintedPart<Author>()
+
+    private struct Author: Equatable {
+        let user: UserID
+        let deviceID: String?
+    }
 
     init(style: WireStyle) {
         self.style = style
@@ -16,11 +23,7 @@ struct RecordPrinter: ~Copyable {
     }
 
     private mutating func writeZoneID(_ id: ZoneID, to writer: inout JSONWriter) {
-        if let zone, zone.id == id { return writer.splice(zone.json) }
-        var piece = JSONWriter()
-        piece.zoneID(id, style: style)
-        zone = (id, piece.bytes)
-        writer.splice(piece.bytes)
+        zone.write(id, to: &writer) { [style] in $0.zoneID($1, style: style) }
     }
 
     /// About how many bytes a record takes, rather too many: so that a body is written without growing.
@@ -34,12 +37,13 @@ struct RecordPrinter: ~Copyable {
     mutating func write(_ record: Record, to writer: inout JSONWriter) {
         let id = record.id
         writer.beginObject()
-        writer.key("recordName")
+        writer.splice(#""recordName":"#)
         writer.string(id.recordName)
-        writer.key("recordType")
-        writer.string(record.recordType)
-        writer.key("fields")
-        writer.beginObject()
+        recordType.write(record.recordType, to: &writer) { part, name in
+            part.splice(#","recordType":"#)
+            part.string(name)
+            part.splice(#","fields":{"#)
+        }
         if desiredKeys == nil, case .packed(let fields) = record.packableFields {
             fields.visit { field in
                 write(field, to: &writer)
@@ -51,16 +55,13 @@ struct RecordPrinter: ~Copyable {
                 write(field, to: &writer)
             }
         }
-        writer.endObject()
-        writer.splice(#","pluginFields":{}"#)
-        writer.key("recordChangeTag")
+        writer.splice(#"},"pluginFields":{},"recordChangeTag":"#)
         writer.string(record.changeTag.value)
-        writer.key("created")
-        write(record.created, to: &writer)
-        writer.key("modified")
-        write(record.modified, to: &writer)
-        writer.splice(#","deleted":false"#)
-        writer.key("zoneID")
+        writer.splice(#","created":"#)
+        Self.write(record.created, by: &creator, style, to: &writer)
+        writer.splice(#","modified":"#)
+        Self.write(record.modified, by: &modifier, style, to: &writer)
+        writer.splice(#","deleted":false,"zoneID":"#)
         writeZoneID(id.zoneID, to: &writer)
         writer.pair("shortGUID", record.shortGUID)
         if let parent = record.parent {
@@ -136,14 +137,17 @@ struct RecordPrinter: ~Copyable {
         writer.splice(quoted)
     }
 
-    private func write(_ stamp: Stamp, to writer: inout JSONWriter) {
-        writer.beginObject()
-        writer.key("timestamp")
+    private static func write(
+        _ stamp: Stamp, by author: inout PrintedPart<Author>, _ style: WireStyle, to writer: inout JSONWriter
+    ) {
+        writer.splice(#"{"timestamp":"#)
         writer.int64(stamp.timestamp)
-        writer.key("userRecordName")
-        writer.string(style.name(ofUser: stamp.user))
-        writer.pair("deviceID", stamp.deviceID)
-        writer.endObject()
+        author.write(Author(user: stamp.user, deviceID: stamp.deviceID), to: &writer) { part, author in
+            part.splice(#","userRecordName":"#)
+            part.string(style.name(ofUser: author.user))
+            part.pair("deviceID", author.deviceID)
+            part.splice("}")
+        }
     }
 
     /// Writes the outcome of a record of a request.
@@ -190,5 +194,22 @@ extension JSONWriter {
             splice(#"""#)
         }
         if type.needsEncryptedMark { splice(#","isEncrypted":true"#) }
+    }
+}
+
+/// A part of the JSON of a record, as it was printed last: the records of an answer mostly have it in common.
+private struct PrintedPart<Value: Equatable> {
+    private var value: Value?
+    private var json: [UInt8] = []
+
+    /// Writes the part for a value, printed by `print` unless it is the last one.
+    mutating func write(_ value: Value, to writer: inout JSONWriter, _ print: (inout JSONWriter, Value) -> Void) {
+        if self.value != value {
+            var part = JSONWriter()
+            print(&part, value)
+            self.value = value
+            json = part.bytes
+        }
+        writer.splice(json)
     }
 }
