@@ -23,7 +23,7 @@ struct RecordPrinter: ~Copyable {
     }
 
     private mutating func writeZoneID(_ id: ZoneID, to writer: inout JSONWriter) {
-        zone.write(id, to: &writer) { [style] in $0.zoneID($1, style: style) }
+        zone.write(id, to: &writer) { [style] in $0.zoneID(id, style: style) }
     }
 
     /// About how many bytes a record takes, rather too many: so that a body is written without growing.
@@ -37,12 +37,12 @@ struct RecordPrinter: ~Copyable {
     mutating func write(_ record: Record, to writer: inout JSONWriter) {
         let id = record.id
         writer.beginObject()
-        writer.splice(#""recordName":"#)
+        writer.key("recordName")
         writer.string(id.recordName)
-        recordType.write(record.recordType, to: &writer) { part, name in
-            part.splice(#","recordType":"#)
-            part.string(name)
-            part.splice(#","fields":{"#)
+        recordType.write(record.recordType, to: &writer) { writer in
+            writer.splice(#","recordType":"#)
+            writer.string(record.recordType)
+            writer.splice(#","fields":{"#)
         }
         if desiredKeys == nil, case .packed(let fields) = record.packableFields {
             fields.visit { field in
@@ -142,11 +142,11 @@ struct RecordPrinter: ~Copyable {
     ) {
         writer.splice(#"{"timestamp":"#)
         writer.int64(stamp.timestamp)
-        author.write(Author(user: stamp.user, deviceID: stamp.deviceID), to: &writer) { part, author in
-            part.splice(#","userRecordName":"#)
-            part.string(style.name(ofUser: author.user))
-            part.pair("deviceID", author.deviceID)
-            part.splice("}")
+        author.write(Author(user: stamp.user, deviceID: stamp.deviceID), to: &writer) { writer in
+            writer.splice(#","userRecordName":"#)
+            writer.string(style.name(ofUser: stamp.user))
+            writer.pair("deviceID", stamp.deviceID)
+            writer.endObject()
         }
     }
 
@@ -203,13 +203,11 @@ private struct PrintedPart<Value: Equatable> {
     private var json: [UInt8] = []
 
     /// Writes the part for a value, printed by `print` unless it is the last one.
-    mutating func write(_ value: Value, to writer: inout JSONWriter, _ print: (inout JSONWriter, Value) -> Void) {
-        if self.value != value {
-            var part = JSONWriter()
-            print(&part, value)
-            self.value = value
-            json = part.bytes
-        }
-        writer.splice(json)
+    mutating func write(_ value: Value, to writer: inout JSONWriter, _ print: (inout JSONWriter) -> Void) {
+        if self.value == value { return writer.splice(json) }
+        let start = writer.bytes.count
+        print(&writer)
+        self.value = value
+        json = Array(writer.bytes[start...])
     }
 }
