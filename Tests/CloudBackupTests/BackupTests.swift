@@ -25,7 +25,10 @@ import Testing
             try folder.write(Array("secret".utf8), to: "data/secret")
         }
 
-        func bytes(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: 0 ... .max, using: &chance) } }
+        func bytes(_ count: Int) -> [UInt8] {
+            let words = (0..<(count + 7) / 8).map { _ in chance.next() }
+            return words.withUnsafeBytes { Array($0.prefix(count)) }
+        }
 
         func open(_ passphrase: String? = nil) throws -> Backup {
             try Backup.begin(place.place(), BackupAccess(passphrase: passphrase, cost: 1024))
