@@ -120,7 +120,7 @@ let package = Package(
 
         // Layer 2: records on an ordered store; bodies on the wire; keys and encryption; a device's credentials.
         .target(
-            name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore", "FileStore"],
+            name: "CloudKitRecordLayer", dependencies: ["CloudKitModel", "OrderedStore", "FileStore", "JSONBytes"],
             swiftSettings: callerIsolated),
         .target(
             name: "CloudKitWire", dependencies: ["CloudKitModel", "JSONBytes", "TextEncodings"], swiftSettings: strict),
@@ -139,7 +139,7 @@ let package = Package(
         .target(
             name: "CloudKitAccounts",
             dependencies: [
-                "AsyncLocks", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory", "TextEncodings",
+                "AsyncLocks", "CloudKitModel", "CloudKitRecordLayer", "IdentityDirectory", "JSONBytes", "TextEncodings",
                 "WebCredentials", crypto,
             ],
             swiftSettings: callerIsolated),

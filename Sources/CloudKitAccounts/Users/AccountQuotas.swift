@@ -41,9 +41,8 @@ package final class AccountQuotas: Sendable {
         }
         let quota = try await store.read { view -> AccountQuota in
             guard let account = try await UserNames.accounts.row(user.recordName, in: view) else { return .cloud }
-            let row = try await Account.table.row(account, in: view)
-            let own = (row?.quota(in: container.name) ?? .cloud).or(row?.quota ?? .cloud)
-            guard own == .cloud else { return own }
+            let own = try await Account.table.part(OwnQuotas.self, of: account, in: view)?.quota(in: container.name)
+            if let own, own != .cloud { return own }
             return try await Account.quotasByContainer.row(container.name, in: view).flatMap { AccountQuota(text: $0) }
                 ?? .cloud
         }

@@ -1,6 +1,7 @@
-import CloudKitAccounts
 import CloudKitModel
 import Testing
+
+@testable import CloudKitAccounts
 
 /// Admission of requests, and the user as whom they run (docs/web-services.md §2.1, §2.2).
 @Suite(.timeLimit(.minutes(20))) struct AuthenticatorTests {
@@ -144,6 +145,23 @@ import Testing
         #expect(try await authenticator.isCurrent(sessionID: grant.deviceID))
         try await people.signIn.end(DeviceKey(id: grant.deviceID, secret: try #require(grant.deviceSecret)))
         #expect(try await !authenticator.isCurrent(sessionID: grant.deviceID))
+    }
+
+    @Test func `a damaged session or account is an error, not a session that has ended`() async throws {
+        let (_, _, grant) = try await signedIn(lifetime: .device)
+        let authenticator = people.authenticator()
+        let account = try #require(try await people.store.sessions.session(grant.deviceID)?.account)
+        let session = DeviceSession.table.stored(DeviceSession.key(grant.deviceID, of: account))
+        for (key, damaged) in [
+            (session, #"{"account":"\#(account)","expires":null}"#), (session, "{"),
+            (Account.table.stored(account), #"{"isDisabled":1}"#),
+        ] {
+            let stored = try #require(try await people.store.read { try await $0.get(key) })
+            try await people.store.write { $0.set(key, Array(damaged.utf8)) }
+            await #expect(throws: (any Error).self) { try await authenticator.isCurrent(sessionID: grant.deviceID) }
+            try await people.store.write { $0.set(key, stored) }
+            #expect(try await authenticator.isCurrent(sessionID: grant.deviceID))
+        }
     }
 
     @Test func `whether a session is current is cached, until it is forgotten or the session is over`() async throws {
