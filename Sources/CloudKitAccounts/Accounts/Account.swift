@@ -104,7 +104,7 @@ package struct Account: StoredRow, Hashable {
 
     /// The space for each private database of the account (B-LIM-16).
     package internal(set) var quota: AccountQuota {
-        get { isWithoutQuota == true ? .unlimited : quotaBytes.map { .bytes($0) } ?? .cloud }
+        get { AccountQuota(bytes: quotaBytes, isUnlimited: isWithoutQuota == true) }
         set {
             isWithoutQuota = newValue == .unlimited ? true : nil
             if case .bytes(let bytes) = newValue { quotaBytes = bytes } else { quotaBytes = nil }

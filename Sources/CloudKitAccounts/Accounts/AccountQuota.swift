@@ -20,6 +20,9 @@ package enum AccountQuota: Hashable, Sendable {
         }
     }
 
+    /// Creates the quota of what an account's row holds: bytes, or that there is no limit.
+    init(bytes: UInt64?, isUnlimited: Bool) { self = isUnlimited ? .unlimited : bytes.map { .bytes($0) } ?? .cloud }
+
     /// Bytes, `none` or `default`.
     package var text: String {
         switch self {

@@ -10,7 +10,9 @@ struct OwnQuotas: RowPart {
     init(rowBytes bytes: [UInt8]) throws {
         try Self.readProperties(of: bytes) { name, json in
             switch name {
-            case "quota": self.bytes = UInt64(String(decoding: try json.number().bytes, as: UTF8.self))
+            case "quota":
+                let number = String(decoding: try json.number().bytes, as: UTF8.self)
+                self.bytes = try Self.required(UInt64(number), "quota in bytes")
             case "unlimited": isUnlimited = try json.bool()
             case "quotas": try json.object { json, container in containers[container.string] = try json.string() }
             default: try json.skipValue()
@@ -21,6 +23,6 @@ struct OwnQuotas: RowPart {
     /// Returns the quota of the account in a container, or that of the account; `cloud` where it has neither.
     func quota(in container: String) -> AccountQuota {
         (containers[container].flatMap { AccountQuota(text: $0) } ?? .cloud)
-            .or(isUnlimited ? .unlimited : bytes.map { .bytes($0) } ?? .cloud)
+            .or(AccountQuota(bytes: bytes, isUnlimited: isUnlimited))
     }
 }

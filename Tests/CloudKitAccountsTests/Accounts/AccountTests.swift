@@ -102,6 +102,14 @@ import Testing
         #expect(try await quotas.quota(of: user, in: people.container) == .cloud)
     }
 
+    @Test func `B-LIM-16 a damaged quota is an error, not the cloud's quota`() async throws {
+        let account = try await people.addAda()
+        let user = try await people.store.userNames.name(of: account.id, in: people.container)
+        try await people.store.write { $0.set(Account.table.stored(account.id), Array(#"{"quota":1.5}"#.utf8)) }
+        let quotas = AccountQuotas(store: people.store, cacheLifetime: 0)
+        await #expect(throws: DecodingError.self) { try await quotas.quota(of: user, in: people.container) }
+    }
+
     @Test func `B-LIM-16 an account's quota in a container comes before its own, and that before the container's`()
         async throws
     {
