@@ -19,7 +19,7 @@ import Testing
         init() throws {
             folder = try TestFolder()
             var chance = SplitMix64(seed: 3)
-            image = MemoryImage(content: (0..<20 * 65_536).map { _ in UInt8.random(in: 0 ... .max, using: &chance) })
+            image = MemoryImage(content: chance.bytes(20 * 65_536))
             try folder.write([1, 2, 3], to: "data/assets/files/0a/aa0a")
             try folder.write(Array(repeating: 9, count: 1_100_000), to: "data/assets/files/0b/bb0b")
             try folder.write(Array("secret".utf8), to: "data/secret")

@@ -17,7 +17,7 @@ import Testing
             folder = try TestFolder()
             place = TestPlace(kind, in: folder)
             var chance = SplitMix64(seed: seed)
-            image = MemoryImage(content: (0..<200 * 8192).map { _ in UInt8.random(in: 0 ... .max, using: &chance) })
+            image = MemoryImage(content: chance.bytes(200 * 8192))
             self.chance = chance
             try folder.write(bytes(3000), to: "data/assets/files/0a/aa0a")
             try folder.write(bytes(2_500_000), to: "data/assets/files/0a/bb0a")
@@ -25,10 +25,7 @@ import Testing
             try folder.write(Array("secret".utf8), to: "data/secret")
         }
 
-        func bytes(_ count: Int) -> [UInt8] {
-            let words = (0..<(count + 7) / 8).map { _ in chance.next() }
-            return words.withUnsafeBytes { Array($0.prefix(count)) }
-        }
+        func bytes(_ count: Int) -> [UInt8] { chance.bytes(count) }
 
         func open(_ passphrase: String? = nil) throws -> Backup {
             try Backup.begin(place.place(), BackupAccess(passphrase: passphrase, cost: 1024))

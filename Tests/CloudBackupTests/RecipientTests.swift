@@ -17,7 +17,7 @@ import Testing
             folder = try TestFolder()
             place = TestPlace(kind, in: folder)
             var chance = SplitMix64(seed: 5)
-            image = MemoryImage(content: (0..<20 * 65_536).map { _ in UInt8.random(in: 0 ... .max, using: &chance) })
+            image = MemoryImage(content: chance.bytes(20 * 65_536))
             // More than sixteen chunks, and so a list.
             image.content.replaceSubrange(0..<12, with: Array("written here".utf8))
             try folder.write(Array("a file of somebody".utf8), to: "data/assets/files/0a/aa0a")
