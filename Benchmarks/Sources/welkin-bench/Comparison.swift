@@ -32,18 +32,31 @@ struct Comparison: Encodable {
     }
 
     var lines: [String] {
-        func figure(_ value: Double) -> String {
-            value >= 100 ? String(Int(value.rounded())) : String(format: "%.2f", value)
-        }
-        let (ours, theirs) = (Self.median(measured), Self.median(yardstick))
         let ratios = zip(measured, yardstick).map { String(format: "%.2f", $0 / $1) }.joined(separator: " ")
         let bounds =
             target == 0
             ? "" : ", wanted \(bound.rawValue) \(String(format: "%.2f", target)): \(isMet ? "met" : "NOT MET")"
         return [
             "\(id)  \(title)",
-            "     \(figure(ours)) against \(figure(theirs)) \(unit)",
+            "     \(Figure.text(median)) against \(Figure.text(medianOfYardstick)) \(unit)",
             "     ratio \(String(format: "%.2f", ratio))\(bounds)   (rounds: \(ratios))",
         ] + remarks.map { "     \($0)" }
     }
+
+    /// The row of the table of results: id, what was measured, the result, the target, and whether it is met.
+    var row: [String] {
+        let ratios = zip(measured, yardstick).map { $0 / $1 }.filter(\.isFinite)
+        let spread =
+            ratios.count < 2
+            ? "" : String(format: " (%.2f to %.2f)", ratios.min() ?? .nan, ratios.max() ?? .nan)
+        return [
+            id, "\(title): \(Figure.text(median)) against \(Figure.text(medianOfYardstick)) \(unit)",
+            String(format: "%.2f", ratio) + spread,
+            target == 0 ? "" : "\(bound.rawValue) \(Figure.text(target))",
+            target == 0 ? "" : isMet ? "met" : "**not met**",
+        ]
+    }
+
+    private var median: Double { Self.median(measured) }
+    private var medianOfYardstick: Double { Self.median(yardstick) }
 }

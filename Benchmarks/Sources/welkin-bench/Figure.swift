@@ -13,12 +13,19 @@ struct Figure: Encodable {
     var isMet: Bool { value <= target }
 
     var lines: [String] {
-        func text(_ value: Double) -> String {
-            value >= 100 ? String(Int(value.rounded())) : String(format: "%.2f", value)
-        }
-        return [
+        [
             "\(id)  \(title)",
-            "     \(text(value)) \(unit), wanted ≤ \(text(target)): \(isMet ? "met" : "NOT MET")",
+            "     \(Self.text(value)) \(unit), wanted ≤ \(Self.text(target)): \(isMet ? "met" : "NOT MET")",
         ] + remarks.map { "     \($0)" }
+    }
+
+    /// The row of the table of results: id, what was measured, the result, the target, and whether it is met.
+    var row: [String] {
+        [id, title, "\(Self.text(value)) \(unit)", "≤ \(Self.text(target))", isMet ? "met" : "**not met**"]
+    }
+
+    /// A number with two decimals, or without any from 100 on.
+    static func text(_ value: Double) -> String {
+        value >= 100 ? String(Int(value.rounded())) : String(format: "%.2f", value)
     }
 }

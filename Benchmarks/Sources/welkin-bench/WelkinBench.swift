@@ -1,18 +1,9 @@
 import CloudUnderTest
 import Foundation
 
-/// Runs the measurements and prints them as a table, and optionally as JSON.
+/// Runs the measurements and prints their results, and writes them as JSON and as a table on demand.
 @main
 struct WelkinBench {
-    struct Report: Encodable {
-        var processors: Int
-        var memoryGiB: Int
-        var system: String
-        var quick: Bool
-        var comparisons: [Comparison]
-        var figures: [Figure] = []
-    }
-
     static func main() async throws {
         do {
             let arguments = Array(CommandLine.arguments.dropFirst())
@@ -20,75 +11,69 @@ struct WelkinBench {
             let options = try BenchOptions(arguments)
             let bench = try Bench(options)
             defer { bench.end() }
-            var report = Report(
-                processors: ProcessInfo.processInfo.activeProcessorCount,
-                memoryGiB: Int(ProcessInfo.processInfo.physicalMemory >> 30), system: system, quick: options.isQuick,
-                comparisons: [])
-            print(
-                "\(report.processors) processors, \(report.memoryGiB) GiB, \(report.system)"
-                    + (options.isQuick ? ", QUICK: a smoke run, the figures are not reliable" : "") + "\n")
-            let measurements: [(String, () async throws -> Comparison)] = [
-                ("a", bench.batches), ("a+", bench.indexedBatches), ("b", bench.lookups), ("c", bench.changes),
-                ("d", bench.saves), ("e", bench.clients), ("e0", bench.clientsOfEcho),
-                ("e1", bench.clientsOfMillisecondDisk), ("e5", bench.clientsOfSlowDisk), ("s", bench.assetSealing),
-                ("v", bench.encryptedValues), ("u", bench.assetTransfers), ("p", bench.participants),
-                ("t", bench.treeSharing), ("f", bench.firstFetches), ("h", bench.hundred),
-                ("h+", bench.subscribedHundred), ("g", bench.fairness), ("g+", bench.fairnessOfTurns),
-                ("l", bench.logging), ("r", bench.returningDevices), ("r+", bench.greedyReaders),
-                ("qa", bench.databaseBatches), ("qe", bench.databaseSaves), ("qo", bench.databaseSavesOfOnePartition),
-                ("qc", bench.databaseCosts), ("qp", bench.databasePartitions),
-            ]
-            for (id, measure) in measurements where options.only.isEmpty || options.only.contains(id) {
-                let comparison = try await measure()
-                report.comparisons.append(comparison)
-                print(comparison.lines.joined(separator: "\n") + "\n")
-            }
-            if options.only.isEmpty || options.only.contains("qn") {
-                let comparisons = try bench.nodes()
-                report.comparisons += comparisons
-                print(comparisons.flatMap(\.lines).joined(separator: "\n") + "\n")
-            }
-            if options.only.isEmpty || options.only.contains("k") {
-                let comparisons = try bench.costsAgainstSize()
-                report.comparisons += comparisons
-                print(comparisons.flatMap(\.lines).joined(separator: "\n") + "\n")
-            }
-            let bounds: [(String, () async throws -> [Figure])] = [
-                ("n", bench.notifications), ("n4", bench.crowdedNotifications), ("w", bench.idleConnections),
-                ("x", bench.serverMemory),
-                ("i", bench.identityProofs), ("m", bench.firstFetch), ("c+", bench.requestCosts),
-                ("qh", bench.hints),
-            ]
-            for (id, measure) in bounds where options.only.isEmpty || options.only.contains(id) {
-                let figures = try await measure()
-                report.figures += figures
-                print(figures.flatMap(\.lines).joined(separator: "\n") + "\n")
-            }
-            if let path = options.json { try write(report, to: path) }
+            let failures = try await run(bench, options: options)
+            if failures > 0 { throw BenchError("\(failures) of the measurements failed") }
         } catch {
             FileHandle.standardError.write(Data("welkin-bench: \(error)\n".utf8))
             exit(1)
         }
     }
 
-    private static func write(_ report: Report, to path: String) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys]
-        try encoder.encode(report).write(to: URL(fileURLWithPath: path))
+    /// Runs the wanted measurements; one that fails does not keep the others from running.
+    ///
+    /// - Returns: The number of those that failed.
+    private static func run(_ bench: Bench, options: BenchOptions) async throws -> Int {
+        var report = Report(quick: options.isQuick)
+        var failures = 0
+        print(report.heading + "\n")
+        for (id, measure) in measurements(of: bench) where options.only.isEmpty || options.only.contains(id) {
+            do {
+                let results = try await measure()
+                for case let comparison as Comparison in results { report.comparisons.append(comparison) }
+                for case let figure as Figure in results { report.figures.append(figure) }
+                print(results.flatMap(\.lines).joined(separator: "\n") + "\n")
+            } catch {
+                failures += 1
+                FileHandle.standardError.write(Data("\(id)  failed: \(error)\n\n".utf8))
+            }
+            // After each one, so that a run that is ended leaves what it has.
+            fflush(nil)
+            if let path = options.json { try report.json.write(to: URL(fileURLWithPath: path)) }
+            if let path = options.table { try Data(report.table.utf8).write(to: URL(fileURLWithPath: path)) }
+        }
+        return failures
     }
 
-    private static var system: String {
-        #if arch(x86_64)
-            let architecture = "x86_64"
-        #elseif arch(arm64)
-            let architecture = "arm64"
-        #else
-            let architecture = "another architecture"
-        #endif
-        #if os(Linux)
-            return "Linux \(architecture)"
-        #else
-            return "macOS \(architecture)"
-        #endif
+    private typealias Measurement = (id: String, measure: () async throws -> [any BenchResult])
+
+    private static func measurements(of bench: Bench) -> [Measurement] {
+        func one(_ id: String, _ measure: @escaping () async throws -> Comparison) -> Measurement {
+            (id, { [try await measure()] })
+        }
+        return [
+            one("a", bench.batches), one("a+", bench.indexedBatches), one("b", bench.lookups),
+            ("c+", bench.requestCosts), one("c", bench.changes), one("d", bench.saves), ("k", bench.costsAgainstSize),
+            one("e", bench.clients),
+            one("e0", bench.clientsOfEcho), one("e1", bench.clientsOfMillisecondDisk),
+            one("e5", bench.clientsOfSlowDisk), one("s", bench.assetSealing), one("v", bench.encryptedValues),
+            ("m", bench.firstFetch), one("u", bench.assetTransfers), ("n", bench.notifications),
+            ("n4", bench.crowdedNotifications), one("r", bench.returningDevices), one("r+", bench.greedyReaders),
+            ("w", bench.idleConnections), ("x", bench.serverMemory), one("p", bench.participants),
+            one("t", bench.treeSharing), one("f", bench.firstFetches), one("h", bench.hundred),
+            one("h+", bench.subscribedHundred), ("i", bench.identityProofs), one("g", bench.fairness),
+            one("g+", bench.fairnessOfTurns), one("l", bench.logging), one("qa", bench.databaseBatches),
+            one("qe", bench.databaseSaves), one("qo", bench.databaseSavesOfOnePartition),
+            one("qc", bench.databaseCosts), one("qp", bench.databasePartitions), ("qn", bench.nodes),
+            ("qh", bench.hints),
+        ]
     }
 }
+
+/// What a measurement gives.
+protocol BenchResult {
+    /// The text of the result.
+    var lines: [String] { get }
+}
+
+extension Comparison: BenchResult {}
+extension Figure: BenchResult {}
