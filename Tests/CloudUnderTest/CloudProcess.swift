@@ -13,6 +13,8 @@ package final class CloudProcess {
     package var environment: [String: String]
     private let descriptorsMax: Int?
     private var process: ChildProcess?
+    /// The length of `log` before the latest start.
+    private var earlierOutput = 0
 
     /// Starts a cloud on an empty folder.
     ///
@@ -86,6 +88,7 @@ package final class CloudProcess {
     /// - Parameter further: Options of this start alone.
     package func restart(timeout seconds: Double = 300, further: [String] = []) throws {
         kill()
+        earlierOutput = FileManager.default.contents(atPath: log)?.count ?? 0
         let limited = descriptorsMax.map { ["/bin/sh", "-c", "ulimit -n \($0) && exec \"$0\" \"$@\""] } ?? []
         let process = try ChildProcess(
             limited + [binary, "serve", "--data", data, "--port", String(port), "--log-level", logLevel] + arguments
@@ -104,6 +107,20 @@ package final class CloudProcess {
             usleep(5_000)
         }
         throw ChildFailure(program: "welkin serve", reason: "does not answer; it said: \(tail(of: log))")
+    }
+
+    /// What the server printed at its latest start. It prints the last line, which begins with `Next:`, beside its first requests.
+    package func startupOutput(timeout seconds: Double = 60) throws -> String {
+        let deadline = Moment.now.advanced(bySeconds: seconds)
+        while true {
+            let bytes = FileManager.default.contents(atPath: log) ?? Data()
+            let output = String(decoding: bytes.dropFirst(earlierOutput), as: UTF8.self)
+            if output.split(separator: "\n").contains(where: { $0.hasPrefix("Next:") }) { return output }
+            guard Moment.now < deadline else {
+                throw ChildFailure(program: "welkin serve", reason: "does not say what is next; it said: \(output)")
+            }
+            usleep(5_000)
+        }
     }
 
     /// Ends the process and removes the folder.

@@ -20,7 +20,8 @@ struct PasswordOptions: ParsableArguments {
     ///
     /// - Parameter isNew: Whether it has to be typed twice and be long enough.
     func read(isNew: Bool) throws -> String {
-        try Secret.password(from: passwordStdin ? "-" : passwordFile, isNew: isNew)
+        try Secret.password(
+            from: passwordStdin ? "-" : passwordFile, isNew: isNew, options: "--password-file or --password-stdin")
     }
 }
 
@@ -33,7 +34,10 @@ struct NewPasswordOptions: ParsableArguments {
             valueName: "file"))
     var newPasswordFile: String?
 
-    func read() throws -> String { try Secret.password(from: newPasswordFile, isNew: true, name: "New password") }
+    func read() throws -> String {
+        try Secret.password(
+            from: newPasswordFile, isNew: true, name: "New password", options: "--new-password-file")
+    }
 }
 
 /// The option for the rounds of key derivation.

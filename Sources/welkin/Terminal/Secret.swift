@@ -1,4 +1,3 @@
-import ArgumentParser
 import Foundation
 
 /// Reads secrets from the terminal, a file or standard input; never from arguments, which other processes can see.
@@ -8,11 +7,17 @@ enum Secret {
     /// - Parameters:
     ///   - path: A file; `-` for standard input; nil for the terminal, or standard input without one.
     ///   - isNew: Whether it has to be typed twice and be long enough.
-    static func password(from path: String?, isNew: Bool, name: String = "Password") throws -> String {
+    ///   - options: The options that give it without a terminal, for the error of an empty one.
+    static func password(
+        from path: String?, isNew: Bool, name: String = "Password", options: String
+    ) throws -> String {
         let password = try read(from: path, asking: name, twice: isNew)
-        guard !password.isEmpty else { throw ValidationError("The password is empty.") }
+        guard !password.isEmpty else {
+            throw CommandFailure(
+                "The \(name.lowercased()) is empty. Type it in a terminal, or give it with \(options).")
+        }
         guard !isNew || password.count >= 8 else {
-            throw ValidationError("The password is too short; use at least 8 characters.")
+            throw CommandFailure("The \(name.lowercased()) is too short; use at least 8 characters.")
         }
         return password
     }
@@ -22,7 +27,7 @@ enum Secret {
         guard let path else { return try ask(name, twice: twice) }
         guard path != "-" else { return readLine() ?? "" }
         guard let data = FileManager.default.contents(atPath: path) else {
-            throw ValidationError("The file \(path) cannot be read.")
+            throw CommandFailure("The file \(path) cannot be read.")
         }
         let text = String(decoding: data, as: UTF8.self)
         return String(text.prefix { $0 != "\n" && $0 != "\r\n" })
@@ -32,7 +37,7 @@ enum Secret {
         guard isatty(STDIN_FILENO) == 1 else { return readLine() ?? "" }
         let secret = prompt(name + ": ")
         if twice, prompt("Repeat: ") != secret {
-            throw ValidationError("The two passwords differ.")
+            throw CommandFailure("The two passwords differ.")
         }
         return secret
     }
