@@ -9,7 +9,7 @@ import Testing
 @Suite("Damaged keys", .serialized, .timeLimit(.minutes(3)))
 struct DamagedKeyTests {
     private static let rowCount = 500
-    private static let names = (0..<rowCount).map { "row/" + String(10_000 + $0) + "/key" }
+    private static let names = (0..<rowCount).map { "row/\(10_000 + $0)/key" }
 
     @Test func `no row is reported missing because of a damaged key`() async throws {
         try await withRows { path, whole in
