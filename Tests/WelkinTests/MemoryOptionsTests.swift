@@ -27,4 +27,23 @@ import Testing
         #expect(refusals == 10)
         #expect(try RawExchange(port: cloud.port, connections: 1).ask(.get("/health")).status == 200)
     }
+
+    @Test func `connections that wait for a request keep nothing of their last one`() throws {
+        let cloud = try CloudProcess()
+        defer { cloud.end() }
+        let user = try cloud.signIn(container: "iCloud.com.example.memory", profile: "ada")
+        let request = user.post("records/lookup", #"{"records":[]}"# + String(repeating: " ", count: 200_000))
+        let exchange = try RawExchange(port: cloud.port, connections: 200)
+        func ask(on connections: Range<Int>) {
+            for connection in connections {
+                exchange.send(request, on: connection)
+                let event = exchange.next(until: Moment.now.advanced(bySeconds: 60))
+                #expect(event?.connection == connection && event?.outcome == .answered(status: 200))
+            }
+        }
+        ask(on: 0..<20)
+        let before = cloud.residentBytes
+        ask(on: 20..<200)
+        #expect(cloud.residentBytes - before < 180 * 100_000)
+    }
 }

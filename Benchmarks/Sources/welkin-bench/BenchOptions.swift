@@ -10,7 +10,7 @@ struct BenchOptions {
     /// The letters of the measurements to run; all of them if empty.
     var only: Set<String> = []
     var rounds: Int?
-    /// The records of the measurement m, and the records and people of k, instead of a million.
+    /// The records of the measurements m and x, and the records and people of k, instead of a million.
     var records: Int?
     /// The kinds of requests of the measurement c+; all of them if empty.
     var costs: Set<String> = []

@@ -7,7 +7,8 @@ extension Bench {
     /// look up and read changes.
     func serverMemory() throws -> [Figure] {
         let people = options.isQuick ? 20 : 1000
-        let (batches, batchSize) = (5, 200)
+        let batchSize = 200
+        let batches = max((options.records ?? people * 1000) / people / batchSize, 1)
         let cloud = try CloudProcess(binary: welkin, in: folder, arguments: Crowd.serveOptions)
         defer { cloud.end() }
         let crowd = try Crowd(on: cloud, people: people, listeners: 0, idle: 0, savers: 64)
@@ -34,7 +35,7 @@ extension Bench {
                 let user = crowd.people[count &* 7919 % people].user
                 switch count % 3 {
                 case 0: return BatchTemplate(user, zone: "Z", count: 1).request(first: 1_000_000 + count)
-                case 1: return user.lookup([Payload.name(count % 1000)], zone: "Z")
+                case 1: return user.lookup([Payload.name(count % (batches * batchSize))], zone: "Z")
                 default: return user.changes(of: "Z", since: nil, limit: 200)
                 }
             }

@@ -17,11 +17,11 @@ struct ConnectionTask: Sendable {
     func start() -> Task<Void, Never> { Task { await run() } }
 
     private func run() async {
-        var next = await requests.next()
-        while let request = next {
-            let isWaiting = await !respond(to: request)
-            // After a notification another one is waited for.
-            next = isWaiting || request.continued != nil ? requests.last() : await requests.next()
+        // A client that has been told a notification waits for another one, for which no task is needed.
+        var waitsForMore = true
+        // A request ends with its turn of the loop, so that a connection keeps no body while it waits for the next one.
+        while let request = waitsForMore ? await requests.next() : requests.last() {
+            waitsForMore = await respond(to: request) && request.continued == nil
         }
     }
 

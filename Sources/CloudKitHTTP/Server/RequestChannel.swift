@@ -28,6 +28,8 @@ struct RequestChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
+            // A connection keeps the memory of as many reads as may follow one another, up to 64 KiB each.
+            try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
             let pipeline = channel.pipeline.syncOperations
             var limits = NIOHTTPDecoderLimitConfiguration()
             limits.maxHeaderListSize = Self.headBytesMax
