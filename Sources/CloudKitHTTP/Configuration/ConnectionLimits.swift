@@ -10,6 +10,8 @@ package struct ConnectionLimits: Hashable, Sendable {
     package var firstRequestMax: Duration
     /// The time for which the rest of a body is discarded after its request was answered; then the connection closes.
     package var discardMax: Duration
+    /// The time for which a connection keeps its task while it waits for a further request: the task takes more memory than all else of it.
+    package var taskMax: Duration
     /// The time for which a connection waits for a further request; then it closes.
     package var idleMax: Duration
 
@@ -17,13 +19,14 @@ package struct ConnectionLimits: Hashable, Sendable {
     package init(
         connectionsMax: Int = 65_536, connectionsPerAddressMax: Int? = nil, filesMax: Int = 16_384,
         firstRequestMax: Duration = .seconds(30), discardMax: Duration = .seconds(5),
-        idleMax: Duration = .seconds(120)
+        taskMax: Duration = .seconds(5), idleMax: Duration = .seconds(120)
     ) {
         self.connectionsMax = connectionsMax
         self.connectionsPerAddressMax = connectionsPerAddressMax ?? max(1, connectionsMax / 4)
         self.filesMax = filesMax
         self.firstRequestMax = firstRequestMax
         self.discardMax = discardMax
+        self.taskMax = taskMax
         self.idleMax = idleMax
     }
 

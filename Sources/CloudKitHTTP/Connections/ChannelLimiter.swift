@@ -63,23 +63,18 @@ final class ChannelLimiter: Sendable {
         }
     }
 
-    /// Closes connections that have taken too long, and ends the reading of slow bodies.
+    /// Closes connections that have taken too long, ends the reading of slow bodies, and lets idle connections rest.
     func closeOverdue() {
         let now = now()
         let overdue = state.withLock { state in
-            state.table.overdue(at: now).compactMap { overdue in
-                switch overdue {
-                case .close(let id): state.channels[id].map { ($0, isSlow: false) }
-                case .slowBody(let id): state.channels[id].map { ($0, isSlow: true) }
-                }
-            }
+            state.table.overdue(at: now).compactMap { overdue in state.channels[overdue.id].map { ($0, overdue) } }
         }
-        for (channel, isSlow) in overdue {
-            if isSlow {
-                // The reader of the body gets this error; the answer can still be sent.
-                channel.pipeline.fireErrorCaught(SlowBodyError())
-            } else {
-                channel.close(promise: nil)
+        for (channel, overdue) in overdue {
+            switch overdue {
+            case .close: channel.close(promise: nil)
+            // The reader of the body gets this error; the answer can still be sent.
+            case .slowBody: channel.pipeline.fireErrorCaught(SlowBodyError())
+            case .rest: channel.pipeline.fireUserInboundEventTriggered(ConnectionRest())
             }
         }
     }
@@ -141,3 +136,6 @@ struct TrackedConnection: Sendable {
 
 /// The error of a body that arrives more slowly than the minimum rate.
 struct SlowBodyError: Error {}
+
+/// The event of a connection that has waited for a further request for some time.
+struct ConnectionRest: Sendable {}

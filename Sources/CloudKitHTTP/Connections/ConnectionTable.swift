@@ -29,6 +29,14 @@ struct ConnectionTable<ID: Hashable> {
         case close(ID)
         /// A body arrives too slowly: end its reading.
         case slowBody(ID)
+        /// No further request has begun for some time: end the task that waits for it.
+        case rest(ID)
+
+        var id: ID {
+            switch self {
+            case .close(let id), .slowBody(let id), .rest(let id): id
+            }
+        }
     }
 
     private enum Phase: Hashable {
@@ -51,6 +59,8 @@ struct ConnectionTable<ID: Hashable> {
         var since: Instant
         /// Differs for each phase of each connection.
         var stamp: UInt64 = 0
+        /// Whether the task of an idle connection was ended.
+        var isAtRest = false
         var body: Progress?
         var answer: Progress?
 
@@ -168,6 +178,7 @@ struct ConnectionTable<ID: Hashable> {
         entry.phase = phase
         entry.since = now
         entry.stamp = stamp
+        entry.isAtRest = false
         entry.body = nil
         entry.answer = nil
         guard phase.canYield else { return }
@@ -227,6 +238,9 @@ struct ConnectionTable<ID: Hashable> {
             switch entry.phase {
             case .new where now - entry.since >= limits.firstRequestMax: overdue.append(.close(id))
             case .idle where now - entry.since >= limits.idleMax: overdue.append(.close(id))
+            case .idle where now - entry.since >= limits.taskMax && !entry.isAtRest:
+                entry.isAtRest = true
+                overdue.append(.rest(id))
             case .discarding where now - entry.since >= limits.discardMax: overdue.append(.close(id))
             case .answering:
                 if let answer = entry.answer, now - answer.since >= rate.interval {

@@ -5,7 +5,7 @@ import Synchronization
 /// The next request of a connection, between its event loop, which receives it, and its task, which answers it.
 ///
 /// There is one at most: a further one stays with the event loop until the one before it has been answered. The task begins with the first
-/// request, and ends when the connection does, or while a request waits for notifications.
+/// request, and ends when the connection does, while a request waits for notifications, or when none has come for some time.
 final class ConnectionRequests: Sendable {
     /// A request whose head has arrived, and its body as it arrives.
     struct Item: Sendable {
@@ -67,9 +67,12 @@ final class ConnectionRequests: Sendable {
         end?.resume()
     }
 
+    /// Ends the task if it waits for a request; the next one begins another.
+    func rest() { state.withLock { $0.waiter.take() }?.resume(returning: nil) }
+
     // MARK: The task
 
-    /// Waits for the next request; nil once the connection has none any more: the task ends.
+    /// Waits for the next request; nil once the connection has none any more, or rests: the task ends.
     func next() async -> Item? {
         let item: Item? = await withCheckedContinuation { continuation in
             let answer: Item?? = state.withLock { state in

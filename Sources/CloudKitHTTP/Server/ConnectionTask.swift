@@ -4,8 +4,8 @@ import NIOCore
 
 /// The task of a connection: answers one request after the other.
 ///
-/// It keeps the memory of its steps for the next request, so that it is one task as long as requests come; only a request that waits for
-/// notifications ends it, since a task takes three times as much memory as the rest of a connection.
+/// It keeps the memory of its steps for the next request, so that it is one task as long as requests come. A request that waits for
+/// notifications ends it, and so does a time without requests, since a task takes three times as much memory as the rest of a connection.
 struct ConnectionTask: Sendable {
     let responder: CloudResponder
     let date: ResponseDate

@@ -73,6 +73,46 @@ import Testing
         #expect(requests.last() == nil)
     }
 
+    @Test func `a connection that rests has no task, and the next request needs one`() async {
+        let requests = ConnectionRequests()
+        for path in ["/1", "/2"] {
+            #expect(Self.add(Self.item(path), to: requests))
+            #expect(await requests.next()?.head.path == path)
+            let rest = Task {
+                // Until the task waits.
+                while !Task.isCancelled {
+                    requests.rest()
+                    await Task.yield()
+                }
+            }
+            #expect(await requests.next() == nil)
+            rest.cancel()
+            await rest.value
+        }
+        requests.close()
+        await requests.waitUntilEnded()
+    }
+
+    @Test func `a request that comes while the connection begins to rest is left to its task or needs another one`()
+        async
+    {
+        for _ in 0..<2_000 {
+            let requests = ConnectionRequests()
+            #expect(Self.add(Self.item("/1"), to: requests))
+            #expect(await requests.next() != nil)
+            async let next = requests.next()
+            async let rest: Void = Task.detached { requests.rest() }.value
+            async let needsTask = Task.detached { Self.add(Self.item("/2"), to: requests) }.value
+            await rest
+            if await needsTask {
+                #expect(await next == nil)
+                #expect(await requests.next()?.head.path == "/2")
+            } else {
+                #expect(await next?.head.path == "/2")
+            }
+        }
+    }
+
     @Test func `a request that waits is handled also after its connection has closed, a new one is not`() async {
         let requests = ConnectionRequests()
         #expect(Self.add(Self.item("/1"), to: requests))

@@ -102,12 +102,25 @@ import Testing
         table.requestBegan(2, at: start)
         table.requestEnded(2, leavesBody: true, at: start)
         #expect(table.overdue(at: start + .seconds(4)) == [])
-        #expect(table.overdue(at: start + .seconds(5)) == [.close(2)])
+        #expect(Set(table.overdue(at: start + .seconds(5))) == [.rest(1), .close(2)])
         #expect(table.overdue(at: start + .seconds(29)) == [])
         #expect(table.overdue(at: start + .seconds(30)) == [.close(3)])
         #expect(table.overdue(at: start + .seconds(119)) == [])
         #expect(table.overdue(at: start + .seconds(120)) == [.close(1)])
         #expect(table.overdue(at: start + .seconds(300)) == [])
+    }
+
+    @Test func `a connection rests once after each request that none follows`() {
+        var table = table(max: 10)
+        #expect(table.admit(1, from: nil, at: start) == .accepted)
+        for second in [0, 60] {
+            table.requestBegan(1, at: start + .seconds(second))
+            #expect(table.overdue(at: start + .seconds(second + 5)) == [])
+            table.requestEnded(1, leavesBody: false, at: start + .seconds(second + 6))
+            #expect(table.overdue(at: start + .seconds(second + 10)) == [])
+            #expect(table.overdue(at: start + .seconds(second + 11)) == [.rest(1)])
+            #expect(table.overdue(at: start + .seconds(second + 12)) == [])
+        }
     }
 
     @Test func `a body has to arrive at the minimum rate while it is read`() {
@@ -135,7 +148,7 @@ import Testing
         for id in 1...3 { table.answerBegan(id, bytesMin: 50, at: start) }
         table.answerSent(2, bytes: 50)
         table.requestEnded(3, leavesBody: false, at: start)
-        #expect(table.overdue(at: start + .seconds(9)) == [])
+        #expect(table.overdue(at: start + .seconds(9)) == [.rest(3)])
         #expect(table.overdue(at: start + .seconds(10)) == [.close(1)])
         // The bytes of one interval do not count for the next.
         table.answerSent(2, bytes: 49)
