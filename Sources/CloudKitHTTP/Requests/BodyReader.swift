@@ -40,33 +40,26 @@ struct BodyReader: Sendable {
     private func read(
         _ request: IncomingRequest, from sender: BodyBudget.Sender, bytesMax: Int
     ) async throws -> [UInt8] {
-        var whole: ByteBuffer?
-        var count = 0
+        var whole: [UInt8] = []
         do {
             for try await part in request.incomingBody {
                 request.connection.bodyReceived(part.readableBytes)
-                count += part.readableBytes
+                let count = whole.count + part.readableBytes
                 guard count <= bytesMax else { throw Self.tooLarge }
                 guard budget.reserve(part.readableBytes, for: sender) else { throw Self.tooMany }
                 request.heldBytes = (sender, count)
-                if var joined = whole {
-                    whole = nil  // so that joining need not copy
-                    if let announced = request.announcedBytes, announced > count {
-                        joined.reserveCapacity(minimumWritableBytes: announced - joined.readableBytes)
-                    }
-                    joined.writeImmutableBuffer(part)
-                    whole = joined
-                } else {
-                    whole = part
+                if whole.isEmpty, let announced = request.announcedBytes, announced > part.readableBytes {
+                    whole.reserveCapacity(announced)
                 }
+                part.withUnsafeReadableBytes { whole.append(contentsOf: $0) }
             }
         } catch let error where error is RequestFailure || error is SlowBodyError {
             throw error
         } catch {
             throw Self.broken
         }
-        guard count >= request.announcedBytes ?? 0 else { throw Self.broken }
-        return whole.map { Array($0.readableBytesView) } ?? []
+        guard whole.count >= request.announcedBytes ?? 0 else { throw Self.broken }
+        return whole
     }
 
     private static let broken = RequestFailure(.badRequest, "the request's body did not arrive")
