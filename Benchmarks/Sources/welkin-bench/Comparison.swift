@@ -20,7 +20,9 @@ struct Comparison: Encodable {
     var remarks: [String] = []
 
     /// The median of the rounds' ratios; other load of the machine affects both halves of a round.
-    var ratio: Double { Self.median(zip(measured, yardstick).map { $0 / $1 }) }
+    var ratio: Double { Self.median(ratios) }
+
+    private var ratios: [Double] { zip(measured, yardstick).map { $0 / $1 } }
 
     var isMet: Bool { bound == .atLeast ? ratio >= target : ratio <= target }
 
@@ -32,20 +34,20 @@ struct Comparison: Encodable {
     }
 
     var lines: [String] {
-        let ratios = zip(measured, yardstick).map { String(format: "%.2f", $0 / $1) }.joined(separator: " ")
+        let rounds = ratios.map { String(format: "%.2f", $0) }.joined(separator: " ")
         let bounds =
             target == 0
             ? "" : ", wanted \(bound.rawValue) \(String(format: "%.2f", target)): \(isMet ? "met" : "NOT MET")"
         return [
             "\(id)  \(title)",
             "     \(Figure.text(median)) against \(Figure.text(medianOfYardstick)) \(unit)",
-            "     ratio \(String(format: "%.2f", ratio))\(bounds)   (rounds: \(ratios))",
+            "     ratio \(String(format: "%.2f", ratio))\(bounds)   (rounds: \(rounds))",
         ] + remarks.map { "     \($0)" }
     }
 
     /// The row of the table of results: id, what was measured, the result, the target, and whether it is met.
     var row: [String] {
-        let ratios = zip(measured, yardstick).map { $0 / $1 }.filter(\.isFinite)
+        let ratios = ratios.filter(\.isFinite)
         let spread =
             ratios.count < 2
             ? "" : String(format: " (%.2f to %.2f)", ratios.min() ?? .nan, ratios.max() ?? .nan)
