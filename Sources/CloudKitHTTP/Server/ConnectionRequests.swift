@@ -67,7 +67,7 @@ final class ConnectionRequests: Sendable {
         end?.resume()
     }
 
-    /// Ends the task if it waits for a request; the next one begins another.
+    /// Ends the task if it waits for a request; the next one begins another. Nothing happens when a request has come since.
     func rest() { state.withLock { $0.waiter.take() }?.resume(returning: nil) }
 
     // MARK: The task

@@ -238,9 +238,7 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
             case .receiving, .answering: endIfDone(context)
             case .idle, .beginning, .discarding, .ended: context.close(promise: nil)
             }
-        case is ConnectionRest:
-            // A request may have come since.
-            if case .idle = phase { requests.rest() }
+        case is ConnectionRest: requests.rest()
         default: context.fireUserInboundEventTriggered(event)
         }
     }
