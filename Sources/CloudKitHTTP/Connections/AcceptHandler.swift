@@ -23,14 +23,14 @@ final class AcceptHandler: ChannelDuplexHandler, RemovableChannelHandler {
     /// The interval at which connections are checked.
     private static let interval = TimeAmount.seconds(1)
 
-    /// Limits the connections of a server that listens, until it stops.
+    /// Limits the connections of a server that listens, until the last of them has closed: while it stops, it waits for them.
     static func limit(_ server: any Channel, by limiter: ChannelLimiter) async throws {
         try await server.eventLoop.submit {
             try server.pipeline.syncOperations.addHandler(AcceptHandler(limiter: limiter), position: .first)
         }.get()
-        let checks = server.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { _ in
+        server.eventLoop.scheduleRepeatedTask(initialDelay: interval, delay: interval) { checks in
             limiter.closeOverdue()
+            if !server.isActive, limiter.isEmpty { checks.cancel() }
         }
-        server.closeFuture.whenComplete { _ in checks.cancel() }
     }
 }

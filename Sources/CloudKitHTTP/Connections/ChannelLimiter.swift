@@ -30,6 +30,9 @@ final class ChannelLimiter: Sendable {
         self.onRefused = onRefused
     }
 
+    /// Whether there is no connection.
+    var isEmpty: Bool { state.withLock { $0.channels.isEmpty } }
+
     /// Decides on an accepted connection, and closes it or another one if there are too many.
     ///
     /// - Returns: Whether the connection may be used.

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudKitHTTP
@@ -21,7 +22,9 @@ import Testing
         }
     }
 
-    private func configuration(_ rate: MinimumTransferRate = MinimumTransferRate()) -> CloudConfiguration {
+    private let rate = MinimumTransferRate()
+
+    private var configuration: CloudConfiguration {
         // One sender may hold 10 MiB: two unread answers and the reservation of a third are more.
         CloudConfiguration(port: 0, answersBytesMax: 20 << 20, minimumTransferRate: rate)
     }
@@ -32,7 +35,7 @@ import Testing
     }
 
     @Test func `answers that are not read hold what they reserved, and others are refused`() async throws {
-        try await TestCloud.run(configuration(), rest: Self.impatient) { cloud in
+        try await TestCloud.run(configuration, rest: Self.impatient) { cloud in
             let tokens = try await cloud.signIn()
             try await fill(cloud, tokens)
             let target = TestCloud.target("records/lookup", "private", tokens)
@@ -57,15 +60,30 @@ import Testing
     }
 
     @Test func `an answer that is read too slowly is ended`() async throws {
-        let rate = MinimumTransferRate(bytesMin: 1, interval: .seconds(1))
-        try await TestCloud.run(configuration(rate), rest: Self.impatient) { cloud in
+        let clock = ManualClock(.now)
+        let time = { @Sendable in clock.now }
+        try await TestCloud.run(configuration, rest: Self.impatient, connectionTime: time) { cloud in
             let tokens = try await cloud.signIn()
             try await fill(cloud, tokens)
             let target = TestCloud.target("records/lookup", "private", tokens)
             let (unread, refused) = try await fillBudget(cloud, target)
+            defer { for connection in unread { connection.close() } }
             #expect(refused?.status == 503)
-            try await expectSpace(cloud, target)
-            for connection in unread { connection.close() }
+            // Between requests: none of these is too slow.
+            try await expectSpace(cloud, target) { clock.advance(by: rate.interval) }
+        }
+    }
+
+    @Test func `a cloud that stops does not wait for a client that does not read its answer`() async throws {
+        let clock = SteppingClock(by: rate.interval)
+        let unread = Mutex<[UnreadConnection]>([])
+        defer { for connection in unread.withLock(\.self) { connection.close() } }
+        try await TestCloud.run(configuration, rest: Self.impatient, connectionTime: clock.look) { cloud in
+            let tokens = try await cloud.signIn()
+            try await fill(cloud, tokens)
+            let filled = try await fillBudget(cloud, TestCloud.target("records/lookup", "private", tokens))
+            unread.withLock { $0 = filled.unread }
+            clock.start()
         }
     }
 
@@ -86,7 +104,12 @@ import Testing
     }
 
     /// Expects that the space of answers that ended is given back, once the cloud has noticed their end.
-    private func expectSpace(_ cloud: TestCloud, _ target: String) async throws {
-        while try await cloud.client.post(target, Self.lookup).status != 200 { try Task.checkCancellation() }
+    ///
+    /// - Parameter pass: Lets time pass between requests.
+    private func expectSpace(_ cloud: TestCloud, _ target: String, passing pass: () -> Void = {}) async throws {
+        while try await cloud.client.post(target, Self.lookup).status != 200 {
+            try Task.checkCancellation()
+            pass()
+        }
     }
 }

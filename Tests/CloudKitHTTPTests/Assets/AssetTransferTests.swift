@@ -2,7 +2,6 @@ import CloudKitHTTP
 import CloudKitModel
 import CloudKitServer
 import FileStore
-import Synchronization
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct AssetTransferTests {
@@ -243,16 +242,10 @@ import Testing
     @Test func `a client that stops sending is cut off`() async throws {
         let rate = MinimumTransferRate(bytesMin: 100, interval: .milliseconds(50))
         let configuration = CloudConfiguration(port: 0, minimumTransferRate: rate)
-        // Stands still for the requests before; then each look at it finds that another interval has passed.
-        let clock = ManualClock(.now)
-        let isRunning = Atomic(false)
-        @Sendable func time() -> ContinuousClock.Instant {
-            if isRunning.load(ordering: .relaxed) { clock.advance(by: rate.interval) }
-            return clock.now
-        }
-        try await TestCloud.run(configuration, connectionTime: time) { cloud in
+        let clock = SteppingClock(by: rate.interval)
+        try await TestCloud.run(configuration, connectionTime: clock.look) { cloud in
             let url = try await cloud.uploadURL(try await cloud.signIn())
-            isRunning.store(true, ordering: .relaxed)
+            clock.start()
             let request = String(decoding: RawClient.request("POST", url, body: "half"), as: UTF8.self)
                 .replacing("Content-Length: 4", with: "Content-Length: 8")
             let answers = try await cloud.client.exchange([Array(request.utf8)])

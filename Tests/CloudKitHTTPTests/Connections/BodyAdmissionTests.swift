@@ -87,9 +87,12 @@ import Testing
 
     @Test func `a body that arrives too slowly is cut off`() async throws {
         let rate = MinimumTransferRate(bytesMin: 100, interval: .milliseconds(50))
-        try await TestCloud.run(CloudConfiguration(port: 0, minimumTransferRate: rate)) { cloud in
+        let clock = SteppingClock(by: rate.interval)
+        let configuration = CloudConfiguration(port: 0, minimumTransferRate: rate)
+        try await TestCloud.run(configuration, connectionTime: clock.look) { cloud in
             let tokens = try await cloud.signIn()
             let target = TestCloud.target("records/modify", "private", tokens)
+            clock.start()
             let slow = try await cloud.client.exchange([cut(target, "{", by: 1000)])
             #expect(slow.first?.status == 408)
             #expect(slow.first?.headers["connection"] == "close")
