@@ -25,7 +25,16 @@ struct TurnKnowledge {
         }
     }
 
-    private var holdings: [Int64: [Bytes: Holding]] = [:]
+    /// A key whose hash takes all of its bytes at once: a turn asks for each key that it writes.
+    private struct HashedKey: Hashable {
+        let bytes: Bytes
+
+        static func == (one: Self, other: Self) -> Bool { one.bytes.order(to: other.bytes) == 0 }
+
+        func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+    }
+
+    private var holdings: [Int64: [HashedKey: Holding]] = [:]
     private var count = 0
     /// The gap that was found last.
     private var gap: Gap?
@@ -46,7 +55,7 @@ struct TurnKnowledge {
 
     mutating func note(_ holding: Holding, under key: Bytes, in partition: Int64) {
         guard writes, count < Self.countMax else { return }
-        holdings[partition, default: [:]][key] = holding
+        holdings[partition, default: [:]][HashedKey(bytes: key)] = holding
         count += 1
     }
 
@@ -54,7 +63,7 @@ struct TurnKnowledge {
 
     /// nil: not known.
     func holding(under key: Bytes, in partition: Int64) -> Holding? {
-        count == 0 ? nil : holdings[partition]?[key]
+        count == 0 ? nil : holdings[partition]?[HashedKey(bytes: key)]
     }
 
     /// Whether the key is surely not there.
