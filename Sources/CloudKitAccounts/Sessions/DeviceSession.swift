@@ -22,6 +22,8 @@ package struct DeviceSession: StoredRow, Hashable {
     var foundOver: Int64?
 
     static let nameCharactersMax = 100
+    /// The sessions of an account: with a further sign-in, those that would end first end.
+    static let countMax = 1_000
 
     /// Decides what a sign-in does with the session: one that is over is refused, but deleted only after a further time, since the
     /// clock may be wrong.

@@ -248,8 +248,8 @@ private struct OpenedSession: Sendable {
 }
 
 extension StorageWriter {
-    /// Adds a session, removes those that have been over for long, and returns it with the account's keychain for a device, or for a
-    /// browser whose account allows it.
+    /// Adds a session, removes those that have been over for long and those that are too many, and returns it with the account's keychain
+    /// for a device, or for a browser whose account allows it.
     fileprivate mutating func open(
         _ opened: DeviceSession, of account: Account, wantsKeychain: Bool, now: Int64
     ) async throws -> OpenedSession {
@@ -258,23 +258,39 @@ extension StorageWriter {
         let withholds = session.isBrowser && wantsKeychain && !account.allowsWebKeys
         let keychain = wantsKeychain && !withholds ? try await Keychain.table.row(account.id, in: self) : nil
         if !session.isBrowser || keychain != nil { session.keychainGeneration = account.keychainGeneration }
+        var kept: [DeviceSession] = []
         for (id, old) in try await DeviceSession.table.rows(of: account.id, in: self) {
             var old = old
             switch old.expiry(at: now) {
-            case .lasts, .over: continue
-            case .lastsAgain: old.foundOver = nil
-            case .justFoundOver: old.foundOver = now
+            case .lasts, .over: break
+            case .lastsAgain:
+                old.foundOver = nil
+                try set(old)
+            case .justFoundOver:
+                old.foundOver = now
+                try set(old)
             case .delete:
                 clearSession(id, of: account.id)
                 continue
             }
-            try set(old)
+            kept.append(old)
         }
+        clearExcess(of: kept)
         try await clearKeyRequests(ofAccount: account.id, before: now)
         try set(session)
         try DeviceSession.owners.set(session.id, to: account.id, in: &self)
         try noteDirectoryChange(.account(account.id))
         return OpenedSession(
             session: session, email: account.email, keychain: keychain, withholdsKeychain: withholds)
+    }
+
+    /// Removes sessions of an account so that there is space for another one: those that would end first, which are those of browsers and
+    /// of devices that have not been used for the longest time.
+    private mutating func clearExcess(of sessions: [DeviceSession]) {
+        let excess = sessions.count + 1 - DeviceSession.countMax
+        guard excess > 0 else { return }
+        for session in sessions.sorted(by: { $0.expires < $1.expires }).prefix(excess) {
+            clearSession(session.id, of: session.account)
+        }
     }
 }
