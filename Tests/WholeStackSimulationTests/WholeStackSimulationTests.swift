@@ -4,7 +4,9 @@ import Testing
 
 /// Runs histories of the whole stack, each in a process whose clocks, randomness and order of tasks follow from the history's seed;
 /// `script/simulate` runs more of them.
-@Suite(.timeLimit(.minutes(60))) struct WholeStackSimulationTests {
+///
+/// One after the other: fourteen processes at once leave other tests a tenth of two processors, and these their time limits.
+@Suite(.serialized, .timeLimit(.minutes(60))) struct WholeStackSimulationTests {
     /// A tenth of the seeds of `SimulationTests`: one of these histories takes as long as ten of those.
     private static var count: Int {
         let seeds = ProcessInfo.processInfo.environment["SIMULATION_SEEDS"].flatMap { Int($0) } ?? 100

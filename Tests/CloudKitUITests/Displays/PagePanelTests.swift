@@ -24,8 +24,11 @@ private struct PanelBrowser {
     ) async throws -> HTTPClient.Answer {
         var headers = ["Origin": origin, "Content-Type": "application/json"]
         headers["Authorization"] = session.map { "Bearer " + $0 }
+        // What a person does takes as long as the machine needs for it.
         return try await HTTPClient.shared.send(
-            HTTPClient.Request(method: "POST", url: origin + path, headers: headers, body: Array(body.utf8)))
+            HTTPClient.Request(
+                method: "POST", url: origin + path, headers: headers, body: Array(body.utf8),
+                timeLimit: .seconds(900)))
     }
 
     func send(_ form: PanelAction.Form) async throws -> PanelContent {
