@@ -16,6 +16,7 @@ final class OutgoingBytes: Sendable {
     private struct Progress {
         var chunk = 0
         var digest: AssetDigester
+        /// Of the sealed bytes.
         var outgoing = FileChecksum()
     }
 
@@ -35,16 +36,19 @@ final class OutgoingBytes: Sendable {
     }
 
     /// The name that the cloud has to give the file: the checksum of everything read so far.
-    var checksum: String { progress.withLock { $0.outgoing.text } }
+    var checksum: String {
+        progress.withLock { progress in
+            // A plain file leaves as it is read.
+            if case .file(let checksum) = progress.digest.result.checksum { checksum } else { progress.outgoing.text }
+        }
+    }
 
     /// The next bytes: about as many as wanted, none only at the end.
     ///
     /// - Throws: `CallFailure.assetFileModified` when the file is not what it was.
     func next(_ wanted: Int) throws(CallFailure) -> [UInt8] {
         try progress.withLock { progress throws(CallFailure) in
-            let bytes = try take(wanted, &progress)
-            progress.outgoing.update(bytes)
-            return bytes
+            try take(wanted, &progress)
         }
     }
 
@@ -67,6 +71,7 @@ final class OutgoingBytes: Sendable {
             }
             progress.chunk += 1
         }
+        progress.outgoing.update(sealed)
         return sealed
     }
 
@@ -89,6 +94,7 @@ struct IncomingBytes {
     private(set) var received: Int64
     private let opener: AssetOpener?
     private var chunk = 0
+    /// The beginning of the chunk, of which the rest has not come.
     private var rest: [UInt8] = []
 
     /// - Parameters:
@@ -112,18 +118,24 @@ struct IncomingBytes {
     mutating func open(_ bytes: [UInt8]) throws(EncryptionError) -> [UInt8] {
         received += Int64(bytes.count)
         guard let opener else { return bytes }
-        rest += bytes
         var plain: [UInt8] = []
-        plain.reserveCapacity(rest.count)
+        plain.reserveCapacity(rest.count + bytes.count)
         var used = 0
         while chunk < opener.layout.chunkCount {
-            let count = opener.layout.sealedRange(ofChunk: chunk).count
-            guard rest.count - used >= count else { break }
-            try opener.open(chunk: chunk, rest[used..<(used + count)], into: &plain)
-            used += count
+            let missing = opener.layout.sealedRange(ofChunk: chunk).count - rest.count
+            guard bytes.count - used >= missing else { break }
+            let part = bytes[used..<(used + missing)]
+            if rest.isEmpty {
+                try opener.open(chunk: chunk, part, into: &plain)
+            } else {
+                rest += part
+                try opener.open(chunk: chunk, rest[...], into: &plain)
+                rest.removeAll(keepingCapacity: true)
+            }
+            used += missing
             chunk += 1
         }
-        rest.removeFirst(used)
+        rest += bytes[used...]
         return plain
     }
 }
