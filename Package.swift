@@ -451,7 +451,8 @@ let package = Package(
             ],
             path: "Tests/WholeStackSimulation", swiftSettings: callerIsolated),
         // Without a dependency on the program: what it replaces must not reach the process of the tests.
-        .testTarget(name: "WholeStackSimulationTests", dependencies: ["CloudUnderTest"], swiftSettings: strict),
+        .testTarget(
+            name: "WholeStackSimulationTests", dependencies: ["AsyncLocks", "CloudUnderTest"], swiftSettings: strict),
         .testTarget(name: "ContactsDemoTests", dependencies: ["contacts-demo"], swiftSettings: strict),
         .testTarget(
             name: "CloudKitUITests",

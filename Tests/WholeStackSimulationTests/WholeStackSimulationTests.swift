@@ -1,12 +1,11 @@
+import AsyncLocks
 import CloudUnderTest
 import Foundation
 import Testing
 
 /// Runs histories of the whole stack, each in a process whose clocks, randomness and order of tasks follow from the history's seed;
 /// `script/simulate` runs more of them.
-///
-/// One after the other: fourteen processes at once leave other tests a tenth of two processors, and these their time limits.
-@Suite(.serialized, .timeLimit(.minutes(60))) struct WholeStackSimulationTests {
+@Suite(.timeLimit(.minutes(60))) struct WholeStackSimulationTests {
     /// A tenth of the seeds of `SimulationTests`: one of these histories takes as long as ten of those.
     private static var count: Int {
         let seeds = ProcessInfo.processInfo.environment["SIMULATION_SEEDS"].flatMap { Int($0) } ?? 100
@@ -34,6 +33,10 @@ import Testing
         #expect(status == 1 && text.contains("differently"), "\(text.suffix(4000))")
     }
 
+    /// Programs run one after the other: fourteen processes at once leave other tests a tenth of two processors, whose time limits
+    /// that exceeds. A lock rather than `.serialized`, with which each test would begin behind all others.
+    private static let turn = AsyncMutex()
+
     /// Runs the program.
     private func run(_ arguments: [String]) async throws -> (status: Int32?, text: String) {
         guard let program = CloudProcess.program(named: "whole-stack-simulation") else {
@@ -41,11 +44,13 @@ import Testing
         }
         let output = FileManager.default.temporaryDirectory.path + "/whole-stack-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: output) }
-        let status: Int32? = try await withCheckedThrowingContinuation { continuation in
-            // Waiting for a process blocks its thread.
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result { try ChildProcess([program] + arguments, variables: [:], output: output).wait() })
+        let status: Int32? = try await Self.turn.withLock {
+            try await withCheckedThrowingContinuation { continuation in
+                // Waiting for a process blocks its thread.
+                Thread.detachNewThread {
+                    continuation.resume(
+                        with: Result { try ChildProcess([program] + arguments, variables: [:], output: output).wait() })
+                }
             }
         }
         return (status, try String(contentsOfFile: output, encoding: .utf8))
