@@ -32,7 +32,8 @@ import Testing
         let cloud = try CloudProcess()
         defer { cloud.end() }
         let user = try cloud.signIn(container: "iCloud.com.example.memory", profile: "ada")
-        let request = user.post("records/lookup", #"{"records":[]}"# + String(repeating: " ", count: 200_000))
+        let bodyBytes = 200_000
+        let request = user.post("records/lookup", #"{"records":[]}"# + String(repeating: " ", count: bodyBytes))
         let exchange = try RawExchange(port: cloud.port, connections: 200)
         func ask(on connections: Range<Int>) {
             for connection in connections {
@@ -44,6 +45,7 @@ import Testing
         ask(on: 0..<20)
         let before = cloud.residentBytes
         ask(on: 20..<200)
-        #expect(cloud.residentBytes - before < 180 * 100_000)
+        // What was read last and the frames of a task are less than a body; a body would come on top of them.
+        #expect(cloud.residentBytes - before < 180 * bodyBytes)
     }
 }
