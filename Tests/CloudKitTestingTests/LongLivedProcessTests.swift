@@ -12,22 +12,9 @@ import Testing
     /// - Returns: The exit status, nil if the app was killed, and its output.
     private func runApp(_ arguments: [String], on device: TestDevice) async throws -> (status: Int32?, lines: [String])
     {
-        guard let program = CloudProcess.program(named: "long-lived-app") else {
-            throw ChildFailure(program: "long-lived-app", reason: "not built")
-        }
-        let variables = try await device.environmentVariables(for: Self.container)
-        let output = FileManager.default.temporaryDirectory.path + "/welkin-long-lived-" + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: output) }
-        let status: Int32? = try await withCheckedThrowingContinuation { continuation in
-            // Waiting for a process blocks its thread.
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result {
-                        try ChildProcess([program] + arguments, variables: variables, output: output).wait()
-                    })
-            }
-        }
-        let text = try String(contentsOfFile: output, encoding: .utf8)
+        let (status, text) = try await ChildProcess.run(
+            program: "long-lived-app", arguments,
+            variables: try await device.environmentVariables(for: Self.container))
         return (status, text.split(separator: "\n").map(String.init))
     }
 

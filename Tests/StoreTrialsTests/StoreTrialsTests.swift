@@ -1,5 +1,4 @@
 import CloudUnderTest
-import Foundation
 import Testing
 
 /// Runs trials of the store's engine, each in a process whose files or memory fail; `script/store-trials` runs more of them.
@@ -30,19 +29,7 @@ import Testing
 
     /// Runs the program, which prints what failed.
     private func expectSuccess(_ arguments: [String], _ location: SourceLocation = #_sourceLocation) async throws {
-        guard let program = CloudProcess.program(named: "store-trials") else {
-            throw ChildFailure(program: "store-trials", reason: "not built")
-        }
-        let output = FileManager.default.temporaryDirectory.path + "/store-trials-" + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: output) }
-        let status: Int32? = try await withCheckedThrowingContinuation { continuation in
-            // Waiting for a process blocks its thread.
-            Thread.detachNewThread {
-                continuation.resume(
-                    with: Result { try ChildProcess([program] + arguments, variables: [:], output: output).wait() })
-            }
-        }
-        let text = try String(contentsOfFile: output, encoding: .utf8)
+        let (status, text) = try await ChildProcess.run(program: "store-trials", arguments)
         #expect(status == 0, "\(arguments): \(text.suffix(4000))", sourceLocation: location)
     }
 }

@@ -38,21 +38,7 @@ import Testing
     private static let turn = AsyncMutex()
 
     /// Runs the program.
-    private func run(_ arguments: [String]) async throws -> (status: Int32?, text: String) {
-        guard let program = CloudProcess.program(named: "whole-stack-simulation") else {
-            throw ChildFailure(program: "whole-stack-simulation", reason: "not built")
-        }
-        let output = FileManager.default.temporaryDirectory.path + "/whole-stack-" + UUID().uuidString
-        defer { try? FileManager.default.removeItem(atPath: output) }
-        let status: Int32? = try await Self.turn.withLock {
-            try await withCheckedThrowingContinuation { continuation in
-                // Waiting for a process blocks its thread.
-                Thread.detachNewThread {
-                    continuation.resume(
-                        with: Result { try ChildProcess([program] + arguments, variables: [:], output: output).wait() })
-                }
-            }
-        }
-        return (status, try String(contentsOfFile: output, encoding: .utf8))
+    private func run(_ arguments: [String]) async throws -> (status: Int32?, output: String) {
+        try await Self.turn.withLock { try await ChildProcess.run(program: "whole-stack-simulation", arguments) }
     }
 }
