@@ -29,8 +29,6 @@ struct TurnKnowledge {
     private struct HashedKey: Hashable {
         let bytes: Bytes
 
-        static func == (one: Self, other: Self) -> Bool { one.bytes.order(to: other.bytes) == 0 }
-
         func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
     }
 

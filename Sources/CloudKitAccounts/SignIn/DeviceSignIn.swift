@@ -259,20 +259,17 @@ extension StorageWriter {
         let keychain = wantsKeychain && !withholds ? try await Keychain.table.row(account.id, in: self) : nil
         if !session.isBrowser || keychain != nil { session.keychainGeneration = account.keychainGeneration }
         var kept: [DeviceSession] = []
-        for (id, old) in try await DeviceSession.table.rows(of: account.id, in: self) {
-            var old = old
-            switch old.expiry(at: now) {
+        for (id, row) in try await DeviceSession.table.rows(of: account.id, in: self) {
+            var old = row
+            switch row.expiry(at: now) {
             case .lasts, .over: break
-            case .lastsAgain:
-                old.foundOver = nil
-                try set(old)
-            case .justFoundOver:
-                old.foundOver = now
-                try set(old)
+            case .lastsAgain: old.foundOver = nil
+            case .justFoundOver: old.foundOver = now
             case .delete:
                 clearSession(id, of: account.id)
                 continue
             }
+            if old != row { try set(old) }
             kept.append(old)
         }
         clearExcess(of: kept)

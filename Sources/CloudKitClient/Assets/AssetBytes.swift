@@ -47,9 +47,7 @@ final class OutgoingBytes: Sendable {
     ///
     /// - Throws: `CallFailure.assetFileModified` when the file is not what it was.
     func next(_ wanted: Int) throws(CallFailure) -> [UInt8] {
-        try progress.withLock { progress throws(CallFailure) in
-            try take(wanted, &progress)
-        }
+        try progress.withLock { progress throws(CallFailure) in try take(wanted, &progress) }
     }
 
     private func take(_ wanted: Int, _ progress: inout Progress) throws(CallFailure) -> [UInt8] {

@@ -27,8 +27,7 @@ import Testing
         func signIn() async throws -> String {
             try await people.signIn.create(
                 email: "ada@example.com", proof: TestAccounts.proof, deviceName: "Phone", lifetime: .device,
-                place: place,
-                address: "10.0.0.1"
+                place: place, address: "10.0.0.1"
             ).deviceID
         }
         let added = try await signIn()

@@ -3,17 +3,16 @@ import Synchronization
 /// A clock that stands still until it is started; from then on an interval passes with each look.
 final class SteppingClock: Sendable {
     private let interval: Duration
-    private let isStarted = Atomic(false)
-    private let time = Mutex(ContinuousClock.now)
+    private let state = Mutex((time: ContinuousClock.now, step: Duration.zero))
 
     init(by interval: Duration) { self.interval = interval }
 
-    func start() { isStarted.store(true, ordering: .relaxed) }
+    func start() { state.withLock { $0.step = interval } }
 
     func look() -> ContinuousClock.Instant {
-        time.withLock { time in
-            if isStarted.load(ordering: .relaxed) { time += interval }
-            return time
+        state.withLock { state in
+            state.time += state.step
+            return state.time
         }
     }
 }
