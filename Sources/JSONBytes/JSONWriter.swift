@@ -148,8 +148,8 @@ package struct JSONWriter {
 
     /// Appends a quoted string; escapes only what JSON demands.
     package static func appendString(_ value: String, to output: inout [UInt8]) {
-        var value = value
-        value.withUTF8 { appendString(utf8: $0, to: &output) }
+        let isContiguous: Void? = value.utf8.withContiguousStorageIfAvailable { appendString(utf8: $0, to: &output) }
+        if isContiguous == nil { Array(value.utf8).withUnsafeBufferPointer { appendString(utf8: $0, to: &output) } }
     }
 
     /// Appends a quoted string of UTF-8 bytes.

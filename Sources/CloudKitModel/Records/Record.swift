@@ -17,27 +17,36 @@ package struct Stamp: Hashable, Sendable {
 
 /// A record as the server holds it and as an answer carries it.
 ///
-/// One reference: copies share the properties until one of them changes. Copies of a dozen texts each were more than half of the references
-/// counted for a page of changes.
+/// One reference, which copies share: copies of a dozen texts each were more than half of the references counted for a page of changes.
 package struct Record: Sendable {
-    private struct Properties: Hashable, Sendable {
-        var id: RecordID
-        var recordType: String
-        var fields: PackableFields
-        var changeTag: ChangeTag
-        var created: Stamp
-        var modified: Stamp
-        var parent: String?
-        var share: String?
-        var shortGUID: String?
-        var protection: Protection?
-        var sharing: Share?
+    /// What a record consists of.
+    package struct Properties: Hashable, Sendable {
+        /// The id of the record.
+        package fileprivate(set) var id: RecordID
+        /// The record type.
+        package fileprivate(set) var recordType: String
+        /// The fields, packed where they come from the store as they are.
+        package fileprivate(set) var fields: PackableFields
+        /// The change tag.
+        package fileprivate(set) var changeTag: ChangeTag
+        /// The creation.
+        package fileprivate(set) var created: Stamp
+        /// The last modification.
+        package fileprivate(set) var modified: Stamp
+        /// The record name of the parent.
+        package fileprivate(set) var parent: String?
+        /// The record name of the share whose root this record is.
+        package fileprivate(set) var share: String?
+        /// The short GUID of the record's share link.
+        package fileprivate(set) var shortGUID: String?
+        /// The keys of its sealed values.
+        package fileprivate(set) var protection: Protection?
+        /// The properties of the share.
+        package fileprivate(set) var sharing: Share?
     }
 
-    /// Unchecked: the properties change only while one record alone has them.
-    private final class Storage: @unchecked Sendable {
-        // As for a property of a structure, the compiler checks that accesses do not overlap.
-        @exclusivity(unchecked) var properties: Properties
+    private final class Storage: Sendable {
+        let properties: Properties
 
         init(_ properties: Properties) { self.properties = properties }
     }
@@ -47,10 +56,14 @@ package struct Record: Sendable {
     private var properties: Properties {
         get { storage.properties }
         _modify {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.properties) }
-            yield &storage.properties
+            var changed = storage.properties
+            defer { storage = Storage(changed) }
+            yield &changed
         }
     }
+
+    /// Calls a body with all properties in place; each property of a record by itself is a copy.
+    package func withProperties(_ body: (Properties) -> Void) { body(storage.properties) }
 
     /// Creates a value with the given properties.
     package init(
@@ -64,22 +77,13 @@ package struct Record: Sendable {
             sharing: sharing)
     }
 
-    /// Creates a record with packed fields.
+    /// Creates a record with fields in either form.
     ///
-    /// - Parameter packed: Fields that have been checked.
+    /// - Parameter fields: Packed fields that have been checked, or values.
     package init(
-        id: RecordID, recordType: String, packed: PackedFields, changeTag: ChangeTag, created: Stamp, modified: Stamp,
-        parent: String?, share: String?, shortGUID: String?, protection: Protection?
-    ) {
-        self.init(
-            id: id, recordType: recordType, fields: .packed(packed), changeTag: changeTag, created: created,
-            modified: modified, parent: parent, share: share, shortGUID: shortGUID, protection: protection,
-            sharing: nil)
-    }
-
-    private init(
         id: RecordID, recordType: String, fields: PackableFields, changeTag: ChangeTag, created: Stamp,
-        modified: Stamp, parent: String?, share: String?, shortGUID: String?, protection: Protection?, sharing: Share?
+        modified: Stamp, parent: String?, share: String?, shortGUID: String?, protection: Protection?,
+        sharing: Share? = nil
     ) {
         storage = Storage(
             Properties(
@@ -158,18 +162,9 @@ extension Record {
         _modify { yield &properties.sharing }
     }
 
-    /// The fields, packed where they come from the store as they are.
-    package var packableFields: PackableFields { storage.properties.fields }
-
     /// Sorted by name; a name occurs once.
     package var fields: [Field] {
         get { storage.properties.fields.values }
-        _modify {
-            var fields = storage.properties.fields.values
-            // So that a change need not copy them.
-            properties.fields = .values([])
-            defer { properties.fields = .values(fields) }
-            yield &fields
-        }
+        set { properties.fields = .values(newValue) }
     }
 }

@@ -89,3 +89,8 @@ package enum Validity {
         "cloudkit.title", "cloudkit.type", "cloudkit.thumbnailImageData",
     ]
 }
+
+extension Record {
+    /// A Boolean value that indicates whether the record is one of a share, with or without its properties.
+    package var isShare: Bool { recordType == Validity.shareRecordType }
+}

@@ -1,3 +1,4 @@
+import CloudKitModel
 import OrderedStore
 import Synchronization
 
@@ -26,23 +27,20 @@ extension Reading {
     func storedRecords(
         zone: UInt32, names: [String], damaged: DamagedRecords
     ) async throws -> (records: [StoredRecord?], byteCount: Int) {
-        let keys = names.map { StoredRecord.key(zone: zone, name: $0) }
-        let values: [Bytes?]
-        do {
-            values = try await get(keys)
-        } catch let error as StoreError where error.code == .damagedValue {
-            values = try await readableValues(keys, names, damaged)
-        }
+        let values = try await recordValues(zone: zone, names: names, damaged: damaged)
         var records: [StoredRecord?] = []
         records.reserveCapacity(names.count)
         var byteCount = 0
-        var last: StoredRecord?
+        var texts = CommonTexts()
         for (name, value) in zip(names, values) {
             byteCount += value?.count ?? 0
             do {
-                let record = try value.map { try StoredRecord(name: name, decoding: $0, similar: last) }
-                // Most records of a page have one type and one author.
-                if let record, last?.recordType != record.recordType { last = record }
+                guard let value else {
+                    records.append(nil)
+                    continue
+                }
+                let record = try StoredRecord(name: name, decoding: value, similar: texts)
+                texts.note(record)
                 records.append(record)
             } catch is DamagedValue {
                 damaged.add(name)
@@ -50,6 +48,47 @@ extension Reading {
             }
         }
         return (records, byteCount)
+    }
+
+    /// The records under `names` as answers carry them, in the order asked for; damaged ones are nil and added to `damaged`.
+    ///
+    /// - Parameters:
+    ///   - zone: The number of the zone.
+    ///   - names: Names of records that are not deleted.
+    ///   - zoneID: The zone as the caller knows it.
+    ///   - desired: The fields that the records get; nil for all (B-REC-08).
+    ///   - damaged: Gets the names of damaged records.
+    package func records(
+        zone: UInt32, names: [String], in zoneID: ZoneID, desired: Set<String>?, damaged: DamagedRecords
+    ) async throws -> [Record?] {
+        let values = try await recordValues(zone: zone, names: names, damaged: damaged)
+        var records: [Record?] = []
+        records.reserveCapacity(names.count)
+        var texts = CommonTexts()
+        for (name, value) in zip(names, values) {
+            do {
+                guard let value else {
+                    records.append(nil)
+                    continue
+                }
+                let record = try Record(name: name, in: zoneID, decoding: value, desired: desired, similar: texts)
+                texts.note(record)
+                records.append(record)
+            } catch is DamagedValue {
+                damaged.add(name)
+                records.append(nil)
+            }
+        }
+        return records
+    }
+
+    private func recordValues(zone: UInt32, names: [String], damaged: DamagedRecords) async throws -> [Bytes?] {
+        let keys = names.map { StoredRecord.key(zone: zone, name: $0) }
+        do {
+            return try await get(keys)
+        } catch let error as StoreError where error.code == .damagedValue {
+            return try await readableValues(keys, names, damaged)
+        }
     }
 
     /// Up to `limit` stored records with their names, in the order of these, tombstones included, beginning after a name; damaged ones

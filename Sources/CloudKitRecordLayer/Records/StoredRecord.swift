@@ -6,7 +6,7 @@ import OrderedStore
 /// Reading takes slices of the fields; fields that were not asked for are skipped. A deleted record of a custom zone stays as a
 /// tombstone under the same key, so that a new record of that name finds the feed entry to move. One reference, as a `Record`.
 package struct StoredRecord: Sendable {
-    private struct Properties: Hashable, Sendable {
+    fileprivate struct Properties: Hashable, Sendable {
         var name: String
         var recordType: String
         var isTombstone: Bool
@@ -189,21 +189,29 @@ extension StoredRecord {
     }
 
     /// The record as answers carry it.
+    ///
+    /// - Throws: `DamagedValue` if its fields cannot be read.
     package func record(in zoneID: ZoneID, desired: Set<String>? = nil) throws -> Record {
-        if let desired { return record(in: zoneID, fields: try fields(desired)) }
-        guard packed.isWhole else { throw DamagedValue(.record) }
-        return Record(
-            id: RecordID(recordName: name, zoneID: zoneID), recordType: recordType, packed: packed,
-            changeTag: changeTag, created: created, modified: modified, parent: parent, share: share,
-            shortGUID: shortGUID, protection: protection)
+        record(in: zoneID, fields: try packed.answerFields(desired))
     }
 
     /// The record as answers carry it, with fields that are at hand.
-    package func record(in zoneID: ZoneID, fields: [Field]) -> Record {
+    package func record(in zoneID: ZoneID, fields: [Field]) -> Record { record(in: zoneID, fields: .values(fields)) }
+
+    private func record(in zoneID: ZoneID, fields: PackableFields) -> Record {
         Record(
             id: RecordID(recordName: name, zoneID: zoneID), recordType: recordType, fields: fields,
             changeTag: changeTag, created: created, modified: modified, parent: parent, share: share,
             shortGUID: shortGUID, protection: protection)
+    }
+}
+
+extension PackedFields {
+    /// The fields that an answer carries: as they are in the store, if all are wanted.
+    fileprivate func answerFields(_ desired: Set<String>?) throws -> PackableFields {
+        if let desired, let fields = fields(desired) { return .values(fields) }
+        guard desired == nil, isWhole else { throw DamagedValue(.record) }
+        return .packed(self)
     }
 }
 
@@ -214,7 +222,7 @@ extension ChangeTag {
 
 extension StoredRecord {
     /// 1: without protection.
-    private static let format: UInt8 = 2
+    fileprivate static let format: UInt8 = 2
 
     /// The stored form.
     package var encoded: Bytes {
@@ -245,8 +253,16 @@ extension StoredRecord {
 
     /// Reads the stored form.
     ///
-    /// - Parameter similar: A record that most likely has some of the same texts, such as the one before it in a feed.
-    package init(name: String, decoding bytes: Bytes, similar: StoredRecord? = nil) throws {
+    /// - Parameter similar: The texts of a record that most likely has some of the same, such as the one before it in a feed.
+    package init(name: String, decoding bytes: Bytes, similar: CommonTexts = CommonTexts()) throws {
+        self.init(try Self.properties(name: name, decoding: bytes, similar: similar))
+    }
+}
+
+extension StoredRecord {
+    fileprivate static func properties(
+        name: String, decoding bytes: Bytes, similar: CommonTexts
+    ) throws -> Properties {
         var value = ValueReader(bytes, of: .record)
         let format = try value.byte()
         guard (1...Self.format).contains(format) else { throw DamagedValue(.record) }
@@ -255,9 +271,9 @@ extension StoredRecord {
         let feedVersion: UInt64 = try value.number()
         let createdAt = try value.number(Int64.self)
         let modifiedAt = try value.number(Int64.self)
-        let recordType = try value.text(similar?.recordType)
-        let created = try value.stamp(at: createdAt, similar?.created)
-        let modified = try value.stamp(at: modifiedAt, similar?.modified)
+        let recordType = try value.text(similar.recordType)
+        let created = try value.stamp(at: createdAt, similar.created)
+        let modified = try value.stamp(at: modifiedAt, similar.modified)
         let parent = try value.optionalText()
         let share = try value.optionalText()
         let shortGUID = try value.optionalText()
@@ -270,20 +286,37 @@ extension StoredRecord {
             if parts == 2 { held.statement = try value.string() }
             protection = held
         }
+        return Properties(
+            name: name, recordType: recordType, isTombstone: isTombstone, tagVersion: tagVersion,
+            feedVersion: feedVersion, created: created, modified: modified, parent: parent, share: share,
+            shortGUID: shortGUID, protection: protection, storedBytes: bytes.count,
+            packed: PackedFields(bytes: bytes, offset: value.position))
+    }
+}
+
+extension Record {
+    /// Reads the stored form of a record, as answers carry it.
+    ///
+    /// - Parameters:
+    ///   - desired: The fields that it gets; nil for all.
+    ///   - similar: The texts of a record that most likely has some of the same, such as the one before it in a feed.
+    init(
+        name: String, in zoneID: ZoneID, decoding bytes: Bytes, desired: Set<String>?, similar: CommonTexts
+    ) throws {
+        let properties = try StoredRecord.properties(name: name, decoding: bytes, similar: similar)
         self.init(
-            Properties(
-                name: name, recordType: recordType, isTombstone: isTombstone, tagVersion: tagVersion,
-                feedVersion: feedVersion, created: created, modified: modified, parent: parent, share: share,
-                shortGUID: shortGUID, protection: protection, storedBytes: bytes.count,
-                packed: PackedFields(bytes: bytes, offset: value.position)))
+            id: RecordID(recordName: properties.name, zoneID: zoneID), recordType: properties.recordType,
+            fields: try properties.packed.answerFields(desired), changeTag: ChangeTag(version: properties.tagVersion),
+            created: properties.created, modified: properties.modified, parent: properties.parent,
+            share: properties.share, shortGUID: properties.shortGUID, protection: properties.protection)
     }
 }
 
 extension ValueReader {
     /// Reads the user and the device of a time.
-    fileprivate mutating func stamp(at timestamp: Int64, _ similar: Stamp?) throws -> Stamp {
-        let user = try text(similar?.user.recordName)
-        return Stamp(timestamp: timestamp, user: UserID(user), deviceID: try optionalText(similar?.deviceID))
+    fileprivate mutating func stamp(at timestamp: Int64, _ similar: Stamp) throws -> Stamp {
+        let user = try text(similar.user.recordName)
+        return Stamp(timestamp: timestamp, user: UserID(user), deviceID: try optionalText(similar.deviceID))
     }
 }
 
@@ -291,12 +324,11 @@ extension Reading {
     /// The records under `names`, tombstones included, in the order asked for.
     package func records(zone: UInt32, names: [String]) async throws -> [StoredRecord?] {
         let values = try await get(names.map { StoredRecord.key(zone: zone, name: $0) })
-        var last: StoredRecord?
+        var texts = CommonTexts()
         return try zip(names, values).map { name, bytes in
             guard let bytes else { return nil }
-            let record = try StoredRecord(name: name, decoding: bytes, similar: last)
-            // Most records of a page have one type and one author.
-            if last?.recordType != record.recordType { last = record }
+            let record = try StoredRecord(name: name, decoding: bytes, similar: texts)
+            texts.note(record)
             return record
         }
     }

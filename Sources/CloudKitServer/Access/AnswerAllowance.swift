@@ -37,11 +37,21 @@ struct AnswerAllowance {
     /// Returns about how many bytes a record takes in an answer. Files are printed with their addresses, shares with the identities and
     /// keys of their participants.
     static func bytes(of record: Record) -> Int {
-        let isShare = record.recordType == Validity.shareRecordType
-        let start = 512 + (isShare ? shareBytes : 0) + (record.protection?.keys.count ?? 0)
-        return record.fields.reduce(start) { sum, field in
-            sum + field.name.utf8.count + field.json.count * (field.type.base == .asset ? 6 : 1)
+        var bytes = 512 + (record.isShare ? shareBytes : 0)
+        func add(_ type: FieldType, name: Int, json: Int) { bytes += name + json * (type.base == .asset ? 6 : 1) }
+        record.withProperties { record in
+            bytes += record.protection?.keys.count ?? 0
+            switch record.fields {
+            case .values(let fields):
+                for field in fields { add(field.type, name: field.name.utf8.count, json: field.json.count) }
+            case .packed(let fields):
+                fields.visit { field in
+                    add(field.type, name: field.name.count, json: field.json.count)
+                    return true
+                }
+            }
         }
+        return bytes
     }
 
     private static let shareBytes = 65_536

@@ -102,7 +102,7 @@ extension StorageView {
     /// Attaches the shares to records that are shares, as far as the caller may see them; names of users are still
     /// missing.
     func attachShares(to records: inout [Record], zone: UInt32, in place: DatabaseContext) async throws {
-        let positions = records.indices.filter { records[$0].recordType == Validity.shareRecordType }
+        let positions = records.indices.filter { records[$0].isShare }
         if positions.isEmpty { return }
         let stored = try await shares(zone: zone, names: positions.map { records[$0].id.recordName })
         let view = ShareView(owner: place.owner, viewer: place.caller.user)
@@ -147,13 +147,12 @@ extension [RecordOutcome] {
         var outcomes = self
         for (position, outcome) in enumerated() {
             switch outcome {
-            case .record(let record) where record.recordType == Validity.shareRecordType:
+            case .record(let record) where record.isShare:
                 var records = [record]
                 try await view.attachShares(to: &records, zone: zone, in: place)
                 outcomes[position] = .record(records[0])
             case .failed(let name, var failure):
-                guard let record = failure.serverRecord?.value, record.recordType == Validity.shareRecordType
-                else { continue }
+                guard let record = failure.serverRecord?.value, record.isShare else { continue }
                 var records = [record]
                 try await view.attachShares(to: &records, zone: zone, in: place)
                 failure.serverRecord = RequestFailure.Box(records[0])

@@ -98,7 +98,7 @@ package struct FetchZoneChanges: Sendable {
     private func addingIdentities(to outcomes: [ZoneChangesOutcome]) async throws -> [ZoneChangesOutcome] {
         var outcomes = outcomes
         for (position, outcome) in outcomes.enumerated() {
-            guard case .page(var page) = outcome else { continue }
+            guard case .page(var page) = outcome, page.events.contains(where: \.isOfShare) else { continue }
             for (index, event) in page.events.enumerated() {
                 guard case .changed(let record) = event, record.sharing != nil else { continue }
                 var records = [record]
@@ -108,6 +108,13 @@ package struct FetchZoneChanges: Sendable {
             outcomes[position] = .page(page)
         }
         return outcomes
+    }
+}
+
+extension RecordChangeEvent {
+    /// Whether a record of a share was saved.
+    fileprivate var isOfShare: Bool {
+        if case .changed(let record) = self { record.isShare } else { false }
     }
 }
 
@@ -241,18 +248,13 @@ extension StorageView {
     func events(
         _ entries: [FeedEntry], of zone: ZoneHeader, in place: DatabaseContext, desiredKeys: [String]?
     ) async throws -> [RecordChangeEvent] {
-        let desired = desiredKeys.map(Set.init)
-        let names = entries.filter { !$0.isTombstone }.map(\.recordName)
         let damaged = DamagedRecords()
-        let stored = try await self.records(zone: zone.number, names: names, damaged: damaged)
+        let found = try await self.records(
+            zone: zone.number, names: entries.filter { !$0.isTombstone }.map(\.recordName), in: place.zoneID(zone.name),
+            desired: desiredKeys.map(Set.init), damaged: damaged)
         if !damaged.names.isEmpty { throw RequestFailure.recordsDamaged(damaged.names) }
-        let zoneID = place.zoneID(zone.name)
-        var records: [Record] = []
-        records.reserveCapacity(stored.count)
-        for record in stored {
-            guard let record else { throw DamagedValue(.feed) }
-            records.append(try record.record(in: zoneID, desired: desired))
-        }
+        var records = found.compactMap { $0 }
+        guard records.count == found.count else { throw DamagedValue(.feed) }
         try await attachShares(to: &records, zone: zone.number, in: place)
         var next = 0
         return entries.map { entry in

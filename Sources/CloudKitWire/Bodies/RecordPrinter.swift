@@ -6,51 +6,62 @@ import JSONBytes
 /// Not copyable: a copy for each field was a tenth of the references counted for a page.
 struct RecordPrinter: ~Copyable {
     let style: WireStyle
+    private let isNative: Bool
+    private let numbersAsStrings: Bool
     private let desiredKeys: Set<String>?
-    private var zone = PrintedPart<ZoneID>()
-    private var recordType = PrintedPart<String>()
-    private var creator = PrintedPart<Author>()
-    private var modifier = PrintedPart<Author>()
-
-    private struct Author: Equatable {
-        let user: UserID
-        let deviceID: String?
-    }
+    private var zone: PrintedPart<ZoneID>?
+    private var recordType: PrintedPart<String>?
+    private var creator: PrintedPart<Stamp>?
+    private var modifier: PrintedPart<Stamp>?
 
     init(style: WireStyle) {
         self.style = style
+        self.isNative = style.isNative
+        self.numbersAsStrings = style.numbersAsStrings
         self.desiredKeys = style.desiredKeys.map(Set.init)
     }
 
     private mutating func writeZoneID(_ id: ZoneID, to writer: inout JSONWriter) {
-        zone.write(id, to: &writer) { [style] in $0.zoneID(id, style: style) }
+        if let zone, zone.value == id { return writer.splice(zone.json) }
+        zone = PrintedPart(id, to: &writer) { $0.zoneID(id, style: style) }
     }
 
     /// About how many bytes a record takes, rather too many: so that a body is written without growing.
     static func capacity(for record: Record) -> Int {
-        switch record.packableFields {
-        case .values(let fields): fields.reduce(768) { $0 + $1.name.utf8.count + $1.json.count + 48 }
-        case .packed(let fields): 768 + fields.contents.count + 48 * fields.count
+        var capacity = 768
+        record.withProperties { record in
+            switch record.fields {
+            case .values(let fields): for field in fields { capacity += field.name.utf8.count + field.json.count + 48 }
+            case .packed(let fields): capacity += fields.contents.count + 48 * fields.count
+            }
         }
+        return capacity
     }
 
     mutating func write(_ record: Record, to writer: inout JSONWriter) {
-        let id = record.id
+        record.withProperties { write($0, to: &writer) }
+    }
+
+    private mutating func write(_ record: Record.Properties, to writer: inout JSONWriter) {
         writer.beginObject()
         writer.key("recordName")
-        writer.string(id.recordName)
-        recordType.write(record.recordType, to: &writer) { writer in
-            writer.splice(#","recordType":"#)
-            writer.string(record.recordType)
-            writer.splice(#","fields":{"#)
+        writer.string(record.id.recordName)
+        if let recordType, recordType.value == record.recordType {
+            writer.splice(recordType.json)
+        } else {
+            recordType = PrintedPart(record.recordType, to: &writer) { writer in
+                writer.splice(#","recordType":"#)
+                writer.string(record.recordType)
+                writer.splice(#","fields":{"#)
+            }
         }
-        if desiredKeys == nil, case .packed(let fields) = record.packableFields {
+        if desiredKeys == nil, case .packed(let fields) = record.fields {
             fields.visit { field in
                 write(field, to: &writer)
                 return true
             }
         } else {
-            for field in record.fields {
+            for field in record.fields.values {
                 if let desiredKeys, !desiredKeys.contains(field.name) { continue }
                 write(field, to: &writer)
             }
@@ -58,12 +69,12 @@ struct RecordPrinter: ~Copyable {
         writer.splice(#"},"pluginFields":{},"recordChangeTag":"#)
         writer.string(record.changeTag.value)
         writer.splice(#","created":"#)
-        Self.write(record.created, by: &creator, style, to: &writer)
+        Self.write(record.created, like: &creator, style, to: &writer)
         writer.splice(#","modified":"#)
-        Self.write(record.modified, by: &modifier, style, to: &writer)
+        Self.write(record.modified, like: &modifier, style, to: &writer)
         writer.splice(#","deleted":false,"zoneID":"#)
-        writeZoneID(id.zoneID, to: &writer)
-        writer.pair("shortGUID", record.shortGUID)
+        writeZoneID(record.id.zoneID, to: &writer)
+        if let shortGUID = record.shortGUID { writer.pair("shortGUID", shortGUID) }
         if let parent = record.parent {
             writer.key("parent")
             writer.object { $0.pair("recordName", parent) }
@@ -73,18 +84,18 @@ struct RecordPrinter: ~Copyable {
             writer.beginObject()
             writer.pair("recordName", share)
             writer.key("zoneID")
-            writeZoneID(id.zoneID, to: &writer)
+            writeZoneID(record.id.zoneID, to: &writer)
             writer.endObject()
         }
-        if style.isNative { writer.pair("protection", record.protection) }
-        record.sharing?.writeKeys(to: &writer, style: style)
+        if isNative, let protection = record.protection { writer.pair("protection", protection) }
+        if let sharing = record.sharing { sharing.writeKeys(to: &writer, style: style) }
         writer.endObject()
     }
 
     private func write(_ field: Field, to writer: inout JSONWriter) {
         writer.key(field.name)
         writer.splice(#"{"value":"#)
-        if style.numbersAsStrings, !field.type.isEncrypted, field.type.base == .int64 || field.type.base == .double {
+        if numbersAsStrings, !field.type.isEncrypted, field.type.base == .int64 || field.type.base == .double {
             Self.writeQuoted(field.json, to: &writer)
         } else if field.type.base == .asset {
             writer.splice(style.json(ofAssets: field))
@@ -96,7 +107,7 @@ struct RecordPrinter: ~Copyable {
 
     /// Prints a field as it is in the store, if it leaves as it is.
     private func write(_ field: PackedFields.Element, to writer: inout JSONWriter) {
-        if field.type.base == .asset || style.numbersAsStrings { return write(field.field, to: &writer) }
+        if field.type.base == .asset || numbersAsStrings { return write(field.field, to: &writer) }
         writer.key(utf8: field.name)
         writer.splice(#"{"value":"#)
         writer.splice(field.json)
@@ -104,7 +115,7 @@ struct RecordPrinter: ~Copyable {
     }
 
     private func writeEnd(of type: FieldType, to writer: inout JSONWriter) {
-        if type.isEncrypted, !style.isNative {
+        if type.isEncrypted, !isNative {
             // Clients without keys hold bytes, whatever type is sealed in them (B-ENC-06).
             writer.splice(#","type":"ENCRYPTED_BYTES","isEncrypted":true"#)
         } else {
@@ -138,11 +149,14 @@ struct RecordPrinter: ~Copyable {
     }
 
     private static func write(
-        _ stamp: Stamp, by author: inout PrintedPart<Author>, _ style: WireStyle, to writer: inout JSONWriter
+        _ stamp: Stamp, like last: inout PrintedPart<Stamp>?, _ style: WireStyle, to writer: inout JSONWriter
     ) {
         writer.splice(#"{"timestamp":"#)
         writer.int64(stamp.timestamp)
-        author.write(Author(user: stamp.user, deviceID: stamp.deviceID), to: &writer) { writer in
+        if let last, last.value.user == stamp.user, last.value.deviceID == stamp.deviceID {
+            return writer.splice(last.json)
+        }
+        last = PrintedPart(stamp, to: &writer) { writer in
             writer.splice(#","userRecordName":"#)
             writer.string(style.name(ofUser: stamp.user))
             writer.pair("deviceID", stamp.deviceID)
@@ -179,7 +193,7 @@ struct RecordPrinter: ~Copyable {
         writer.beginObject()
         writer.key("recordName")
         writer.string(tombstone.recordName)
-        if style.isNative { writer.pair("recordType", tombstone.recordType) }
+        if isNative { writer.pair("recordType", tombstone.recordType) }
         writer.pair("recordChangeTag", tombstone.changeTag?.value)
         writer.splice(#","deleted":true}"#)
     }
@@ -198,13 +212,12 @@ extension JSONWriter {
 }
 
 /// A part of the JSON of a record, as it was printed last: the records of an answer mostly have it in common.
-private struct PrintedPart<Value: Equatable> {
-    private var value: Value?
-    private var json: [UInt8] = []
+private final class PrintedPart<Value> {
+    let value: Value
+    let json: [UInt8]
 
-    /// Writes the part for a value, printed by `print` unless it is the last one.
-    mutating func write(_ value: Value, to writer: inout JSONWriter, _ print: (inout JSONWriter) -> Void) {
-        if self.value == value { return writer.splice(json) }
+    /// Writes the part for a value.
+    init(_ value: Value, to writer: inout JSONWriter, print: (inout JSONWriter) -> Void) {
         let start = writer.bytes.count
         print(&writer)
         self.value = value
