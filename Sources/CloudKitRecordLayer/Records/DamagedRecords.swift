@@ -39,7 +39,7 @@ extension Reading {
                     records.append(nil)
                     continue
                 }
-                let record = try StoredRecord(name: name, decoding: value, similar: texts)
+                let record = try StoredRecord(name: name, decoding: value, similar: texts).checked
                 texts.note(record)
                 records.append(record)
             } catch is DamagedValue {
@@ -108,7 +108,7 @@ extension Reading {
             try key.skip()
             let name = try key.readString()
             do {
-                return (name, try StoredRecord(name: name, decoding: entry.value))
+                return (name, try StoredRecord(name: name, decoding: entry.value).checked)
             } catch is DamagedValue {
                 return (name, nil)
             }

@@ -183,6 +183,16 @@ extension StoredRecord {
         try checked(packed.fields(ofType: base))
     }
 
+    /// The record itself.
+    ///
+    /// - Throws: `DamagedValue` if its fields cannot be read.
+    var checked: StoredRecord {
+        get throws {
+            guard packed.isWhole else { throw DamagedValue(.record) }
+            return self
+        }
+    }
+
     private func checked(_ fields: [Field]?) throws -> [Field] {
         guard let fields else { throw DamagedValue(.record) }
         return fields

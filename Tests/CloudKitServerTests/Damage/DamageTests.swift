@@ -40,6 +40,36 @@ import Testing
         }
     }
 
+    @Test func `a record whose fields are cut off is named: look-up, list, query and feed`() async throws {
+        try await CloudKitServerTests.withCloud { test in
+            try await test.makeZone()
+            try await test.modify(["A", "B", "C"].map { create($0, "Note", text("t", "same")) })
+            try await test.store.write(Self.partition) { transaction in
+                let rows = try await transaction.scan(Subspace.record.range, limit: 3)
+                if rows.count == 3 { transaction.set(rows[1].key, rows[1].value.dropLast(2)) }
+            }
+            let outcomes = try await test.lookup(["A", "B", "C"])
+            #expect(outcomes.map(\.record?.id.recordName) == ["A", nil, "C"])
+            #expect(outcomes[1].failure?.reason == "the record is damaged in the cloud's store")
+
+            let zone = ZoneID(zoneName: "Z")
+            let list = try await ListRecords(test.cloud).run(
+                ListRecordsRequest(zoneID: zone), in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
+            #expect(list.records.map(\.id.recordName) == ["A", "C"])
+            #expect(list.failures.keys.sorted() == ["B"])
+
+            let filter = QueryFilter(key: .field("t"), comparator: .equals, value: .string("same"))
+            let page = try await QueryRecords(test.cloud).run(
+                QueryRecordsRequest(query: Query(recordType: "Note", filters: [filter]), zoneID: zone),
+                in: TestCloud.address(.private), by: Caller(user: TestCloud.ada))
+            #expect(page.records.map(\.id.recordName) == ["A", "C"])
+            #expect(page.failures.keys.sorted() == ["B"])
+
+            let failure = await #expect(throws: RequestFailure.self) { try await test.changes() }
+            #expect(failure?.reason == "records of the zone are damaged in the cloud's store: B")
+        }
+    }
+
     @Test func `a query names a damaged record beside those that it returns`() async throws {
         try await withDamage("B") { test in
             let filter = QueryFilter(key: .field("t"), comparator: .equals, value: .string("secret"))
