@@ -92,10 +92,16 @@ import Testing
         }
     }
 
+    #if TLS
+        private static let (missingFile, wrongFile) = ("/nowhere/chain.pem", "are not a certificate chain")
+    #else
+        private static let (missingFile, wrongFile) = ("was built without TLS", "was built without TLS")
+    #endif
+
     @Test(arguments: [
         ("log-days = 3\nbackup-every = \"1 hour\"", "`backup-every` is set in line 2 of the file"),
-        ("tls-certificate = \"/nowhere/chain.pem\"\ntls-key = \"/nowhere/key.pem\"", "/nowhere/chain.pem"),
-        ("tls-certificate = \"FOLDER/welkin.toml\"\ntls-key = \"FOLDER/welkin.toml\"", "are not a certificate chain"),
+        ("tls-certificate = \"/nowhere/chain.pem\"\ntls-key = \"/nowhere/key.pem\"", missingFile),
+        ("tls-certificate = \"FOLDER/welkin.toml\"\ntls-key = \"FOLDER/welkin.toml\"", wrongFile),
         (
             "backup = \"s3://bucket/prefix\"\nbackup-bucket-file = \"/nowhere/bucket\"",
             "`backup-bucket-file` (line 2 of the file) names a file that does not exist: /nowhere/bucket"
