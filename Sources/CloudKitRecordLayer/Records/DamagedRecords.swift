@@ -13,6 +13,24 @@ package final class DamagedRecords: Sendable {
     package var names: Set<String> { held.withLock { $0 } }
 
     func add(_ name: String) { held.withLock { _ = $0.insert(name) } }
+
+    /// Decodes the values of records; damaged ones are nil and added.
+    fileprivate func decode<Item>(
+        _ values: [Bytes?], of names: [String], _ body: (String, Bytes, inout CommonTexts) throws -> Item
+    ) rethrows -> [Item?] {
+        var items: [Item?] = []
+        items.reserveCapacity(names.count)
+        var texts = CommonTexts()
+        for (name, value) in zip(names, values) {
+            do {
+                items.append(try value.map { try body(name, $0, &texts) })
+            } catch is DamagedValue {
+                add(name)
+                items.append(nil)
+            }
+        }
+        return items
+    }
 }
 
 extension Reading {
@@ -28,26 +46,10 @@ extension Reading {
         zone: UInt32, names: [String], damaged: DamagedRecords
     ) async throws -> (records: [StoredRecord?], byteCount: Int) {
         let values = try await recordValues(zone: zone, names: names, damaged: damaged)
-        var records: [StoredRecord?] = []
-        records.reserveCapacity(names.count)
-        var byteCount = 0
-        var texts = CommonTexts()
-        for (name, value) in zip(names, values) {
-            byteCount += value?.count ?? 0
-            do {
-                guard let value else {
-                    records.append(nil)
-                    continue
-                }
-                let record = try StoredRecord(name: name, decoding: value, similar: texts).checked
-                texts.note(record)
-                records.append(record)
-            } catch is DamagedValue {
-                damaged.add(name)
-                records.append(nil)
-            }
+        let records = try damaged.decode(values, of: names) { name, value, texts in
+            try StoredRecord(name: name, decoding: value, sharing: &texts).checked
         }
-        return (records, byteCount)
+        return (records, values.reduce(0) { $0 + ($1?.count ?? 0) })
     }
 
     /// The records under `names` as answers carry them, in the order asked for; damaged ones are nil and added to `damaged`.
@@ -62,24 +64,9 @@ extension Reading {
         zone: UInt32, names: [String], in zoneID: ZoneID, desired: Set<String>?, damaged: DamagedRecords
     ) async throws -> [Record?] {
         let values = try await recordValues(zone: zone, names: names, damaged: damaged)
-        var records: [Record?] = []
-        records.reserveCapacity(names.count)
-        var texts = CommonTexts()
-        for (name, value) in zip(names, values) {
-            do {
-                guard let value else {
-                    records.append(nil)
-                    continue
-                }
-                let record = try Record(name: name, in: zoneID, decoding: value, desired: desired, similar: texts)
-                texts.note(record)
-                records.append(record)
-            } catch is DamagedValue {
-                damaged.add(name)
-                records.append(nil)
-            }
+        return try damaged.decode(values, of: names) { name, value, texts in
+            try Record(name: name, in: zoneID, decoding: value, desired: desired, sharing: &texts)
         }
-        return records
     }
 
     private func recordValues(zone: UInt32, names: [String], damaged: DamagedRecords) async throws -> [Bytes?] {

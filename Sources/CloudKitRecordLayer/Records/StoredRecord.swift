@@ -262,16 +262,22 @@ extension StoredRecord {
     }
 
     /// Reads the stored form.
+    package init(name: String, decoding bytes: Bytes) throws {
+        var texts = CommonTexts()
+        try self.init(name: name, decoding: bytes, sharing: &texts)
+    }
+
+    /// Reads the stored form of one of several records.
     ///
-    /// - Parameter similar: The texts of a record that most likely has some of the same, such as the one before it in a feed.
-    package init(name: String, decoding bytes: Bytes, similar: CommonTexts = CommonTexts()) throws {
-        self.init(try Self.properties(name: name, decoding: bytes, similar: similar))
+    /// - Parameter texts: The texts of the records before it, which it most likely has in common with them.
+    init(name: String, decoding bytes: Bytes, sharing texts: inout CommonTexts) throws {
+        self.init(try Self.properties(name: name, decoding: bytes, sharing: &texts))
     }
 }
 
 extension StoredRecord {
     fileprivate static func properties(
-        name: String, decoding bytes: Bytes, similar: CommonTexts
+        name: String, decoding bytes: Bytes, sharing texts: inout CommonTexts
     ) throws -> Properties {
         var value = ValueReader(bytes, of: .record)
         let format = try value.byte()
@@ -281,9 +287,9 @@ extension StoredRecord {
         let feedVersion: UInt64 = try value.number()
         let createdAt = try value.number(Int64.self)
         let modifiedAt = try value.number(Int64.self)
-        let recordType = try value.text(similar.recordType)
-        let created = try value.stamp(at: createdAt, similar.created)
-        let modified = try value.stamp(at: modifiedAt, similar.modified)
+        let recordType = try value.text(texts.recordType)
+        let created = try value.stamp(at: createdAt, texts.created)
+        let modified = try value.stamp(at: modifiedAt, texts.modified)
         let parent = try value.optionalText()
         let share = try value.optionalText()
         let shortGUID = try value.optionalText()
@@ -296,6 +302,7 @@ extension StoredRecord {
             if parts == 2 { held.statement = try value.string() }
             protection = held
         }
+        texts.note(recordType: recordType, created: created, modified: modified)
         return Properties(
             name: name, recordType: recordType, isTombstone: isTombstone, tagVersion: tagVersion,
             feedVersion: feedVersion, created: created, modified: modified, parent: parent, share: share,
@@ -309,11 +316,12 @@ extension Record {
     ///
     /// - Parameters:
     ///   - desired: The fields that it gets; nil for all.
-    ///   - similar: The texts of a record that most likely has some of the same, such as the one before it in a feed.
+    ///   - texts: The texts of the records before it, which it most likely has in common with them.
     init(
-        name: String, in zoneID: ZoneID, decoding bytes: Bytes, desired: Set<String>?, similar: CommonTexts
+        name: String, in zoneID: ZoneID, decoding bytes: Bytes, desired: Set<String>?,
+        sharing texts: inout CommonTexts
     ) throws {
-        let properties = try StoredRecord.properties(name: name, decoding: bytes, similar: similar)
+        let properties = try StoredRecord.properties(name: name, decoding: bytes, sharing: &texts)
         self.init(
             id: RecordID(recordName: properties.name, zoneID: zoneID), recordType: properties.recordType,
             fields: try properties.packed.answerFields(desired), changeTag: ChangeTag(version: properties.tagVersion),
@@ -336,10 +344,7 @@ extension Reading {
         let values = try await get(names.map { StoredRecord.key(zone: zone, name: $0) })
         var texts = CommonTexts()
         return try zip(names, values).map { name, bytes in
-            guard let bytes else { return nil }
-            let record = try StoredRecord(name: name, decoding: bytes, similar: texts)
-            texts.note(record)
-            return record
+            try bytes.map { try StoredRecord(name: name, decoding: $0, sharing: &texts) }
         }
     }
 

@@ -98,9 +98,9 @@ package struct FetchZoneChanges: Sendable {
     private func addingIdentities(to outcomes: [ZoneChangesOutcome]) async throws -> [ZoneChangesOutcome] {
         var outcomes = outcomes
         for (position, outcome) in outcomes.enumerated() {
-            guard case .page(var page) = outcome, page.events.contains(where: \.isOfShare) else { continue }
-            for (index, event) in page.events.enumerated() {
-                guard case .changed(let record) = event, record.sharing != nil else { continue }
+            guard case .page(var page) = outcome else { continue }
+            for index in page.events.indices {
+                guard case .changed(let record) = page.events[index], record.isShare else { continue }
                 var records = [record]
                 try await cloud.userDirectory.addIdentities(to: &records)
                 page.events[index] = .changed(records[0])
@@ -108,13 +108,6 @@ package struct FetchZoneChanges: Sendable {
             outcomes[position] = .page(page)
         }
         return outcomes
-    }
-}
-
-extension RecordChangeEvent {
-    /// Whether a record of a share was saved.
-    fileprivate var isOfShare: Bool {
-        if case .changed(let record) = self { record.isShare } else { false }
     }
 }
 
