@@ -98,9 +98,12 @@ struct LogFileWriter {
         var writer = EntryWriter()
         writer.reserve(entries.count * Self.entryBytes)
         var timeMax: Int64 = 0
-        for entry in entries {
-            entry.write(to: &writer)
-            timeMax = max(timeMax, entry.time)
+        // In place: a copy of an entry counts a reference of each of its texts.
+        entries.withUnsafeBufferPointer { entries in
+            for index in entries.indices {
+                entries[index].write(to: &writer)
+                timeMax = max(timeMax, entries[index].time)
+            }
         }
         try database.run(
             "INSERT INTO batches(first, count, timeMax, data) VALUES(?, ?, ?, ?)", .integer(number),

@@ -95,6 +95,22 @@ struct LogValueTests {
         #expect(collector.take().isEmpty)
     }
 
+    @Test func `entries of two minutes may come in turns`() {
+        var collector = TelemetryCollector()
+        var random = RandomEntries(seed: 5)
+        for index in 0..<100 {
+            var entry = random.entry(at: 0)
+            entry.id = random.id(RandomEntries.start + Int64(index % 2) * 60_000)
+            entry.itemsIn = index % 2 + 1
+            collector.add(entry)
+        }
+        let samples = Dictionary(grouping: collector.take(), by: \.minute)
+        #expect(samples.count == 2)
+        #expect(samples.keys.max().flatMap { samples[$0] }?.reduce(0) { $0 + $1.counts.itemsIn } == 100)
+        #expect(samples.keys.min().flatMap { samples[$0] }?.reduce(0) { $0 + $1.counts.itemsIn } == 50)
+        for keys in samples.values.map({ $0.map(\.key) }) { #expect(Set(keys).count == keys.count) }
+    }
+
     @Test func `a full buffer drops and counts`() {
         let buffer = LogBuffer(entriesMax: 10)
         var random = RandomEntries(seed: 3)
@@ -162,6 +178,12 @@ struct LogValueTests {
         for (count, hash) in vectors { #expect(pseudonyms.hash((0..<UInt8(count)).map { $0 }) == hash) }
         let one = pseudonyms.pseudonym(of: "settings", zone: "Notes", owner: "_ada")
         #expect(one == pseudonyms.pseudonyms(of: ["x", "settings"], zone: "Notes", owner: "_ada")[1])
+        // Wherever words of eight bytes begin and end.
+        for (zone, name) in (0..<10).flatMap({ zone in (0..<20).map { (zone, $0) } }) {
+            let (zone, name) = (String(repeating: "z", count: zone), String(repeating: "ñ", count: name))
+            let whole = pseudonyms.hash(Array("_ada\0\(zone)\0\(name)".utf8))
+            #expect(pseudonyms.pseudonym(of: name, zone: zone, owner: "_ada") == whole)
+        }
         // Another place, owner or cloud has another one.
         #expect(one != pseudonyms.pseudonym(of: "settings", zone: "Note", owner: "_ada"))
         #expect(one != pseudonyms.pseudonym(of: "settings", zone: "Notes", owner: "_ben"))

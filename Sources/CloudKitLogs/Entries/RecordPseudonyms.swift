@@ -33,15 +33,16 @@ package struct RecordPseudonyms: Hashable, Sendable {
 
     /// Returns the pseudonyms of records of one zone.
     package func pseudonyms(of recordNames: [String], zone: String, owner: String) -> [UInt64] {
-        var bytes = Array(owner.utf8)
-        bytes.append(0)
-        bytes.append(contentsOf: zone.utf8)
-        bytes.append(0)
-        let place = bytes.count
+        // The part that all have in common is hashed once.
+        var place = SipHash(low, high)
+        place.add(owner)
+        place.add(byte: 0)
+        place.add(zone)
+        place.add(byte: 0)
         return recordNames.map { name in
-            bytes.removeSubrange(place...)
-            bytes.append(contentsOf: name.utf8)
-            return hash(bytes)
+            var hash = place
+            hash.add(name)
+            return hash.value
         }
     }
 
@@ -53,23 +54,18 @@ package struct RecordPseudonyms: Hashable, Sendable {
 
     /// Returns the hash of bytes, as its authors published it.
     func hash(_ bytes: [UInt8]) -> UInt64 {
-        var state = SipState(low, high)
-        let whole = bytes.count & ~7
-        bytes.withUnsafeBytes { bytes in
-            for start in stride(from: 0, to: whole, by: 8) {
-                state.add(UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self)))
-            }
-        }
-        var last = UInt64(truncatingIfNeeded: bytes.count) << 56
-        for (index, byte) in bytes[whole...].enumerated() { last |= UInt64(byte) << UInt64(8 * index) }
-        state.add(last)
-        return state.finish()
+        var hash = SipHash(low, high)
+        bytes.withUnsafeBytes { hash.add($0) }
+        return hash.value
     }
 }
 
-/// The four words of SipHash-2-4.
-private struct SipState {
+/// SipHash-2-4 of bytes that come in parts.
+private struct SipHash {
     private var v0, v1, v2, v3: UInt64
+    /// The bytes that make no whole word yet, the lowest first.
+    private var rest: UInt64 = 0
+    private var byteCount = 0
 
     init(_ low: UInt64, _ high: UInt64) {
         v0 = low ^ 0x736f_6d65_7073_6575
@@ -78,17 +74,50 @@ private struct SipState {
         v3 = high ^ 0x7465_6462_7974_6573
     }
 
-    mutating func add(_ word: UInt64) {
+    mutating func add(_ text: String) {
+        let isAdded: Void? = text.utf8.withContiguousStorageIfAvailable { add(UnsafeRawBufferPointer($0)) }
+        if isAdded == nil { for byte in text.utf8 { add(byte: byte) } }
+    }
+
+    mutating func add(_ bytes: UnsafeRawBufferPointer) {
+        let shift = UInt64(8 * (byteCount & 7))
+        var start = 0
+        while start + 8 <= bytes.count {
+            let word = UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: start, as: UInt64.self))
+            mix(rest | word << shift)
+            rest = shift == 0 ? 0 : word >> (64 - shift)
+            start += 8
+        }
+        byteCount += start
+        while start < bytes.count {
+            add(byte: bytes[start])
+            start += 1
+        }
+    }
+
+    mutating func add(byte: UInt8) {
+        rest |= UInt64(byte) << UInt64(8 * (byteCount & 7))
+        byteCount += 1
+        if byteCount & 7 == 0 {
+            mix(rest)
+            rest = 0
+        }
+    }
+
+    /// The hash of what was added.
+    var value: UInt64 {
+        var state = self
+        state.mix(rest | UInt64(truncatingIfNeeded: byteCount) << 56)
+        state.v2 ^= 0xFF
+        for _ in 0..<4 { state.round() }
+        return state.v0 ^ state.v1 ^ state.v2 ^ state.v3
+    }
+
+    private mutating func mix(_ word: UInt64) {
         v3 ^= word
         round()
         round()
         v0 ^= word
-    }
-
-    mutating func finish() -> UInt64 {
-        v2 ^= 0xFF
-        for _ in 0..<4 { round() }
-        return v0 ^ v1 ^ v2 ^ v3
     }
 
     private mutating func round() {

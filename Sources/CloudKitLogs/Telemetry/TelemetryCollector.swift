@@ -1,28 +1,47 @@
 /// Counts entries by minute and key until the counts are stored; the number of keys of a minute is bounded.
 package struct TelemetryCollector: Sendable {
-    private var minutes: [Int64: Minute] = [:]
-    /// Combinations of one minute, the most frequent ones first: most requests have one of them, and comparing texts costs less than
-    /// hashing them.
-    private var recent: [Recent] = []
-    private var recentMinute: Int64 = 0
+    /// The minute of the last entry.
+    private var minute = Minute(start: 0)
+    /// The other minutes: entries come in the order in which requests end.
+    private var others: [Minute] = []
 
-    private struct Recent {
-        var key: TelemetryKey
-        var position: Int
-    }
-
-    /// Positions by key, so that counting an entry looks up its key once.
+    /// The counts of one minute.
     private struct Minute {
-        var positions: [TelemetryKey: Int] = [:]
-        var counts: [TelemetryCounts] = []
+        let start: Int64
+        /// In the order of `counts`.
+        private(set) var keys: [TelemetryKey] = []
+        private(set) var counts: [TelemetryCounts] = []
+        private var positions: [TelemetryKey: Int] = [:]
+        /// Positions of a few keys, the most frequent ones first: most entries have one of them, and comparing texts costs less than
+        /// hashing them.
+        private var recent: [Int] = []
 
-        mutating func position(of key: TelemetryKey, _ entry: LogEntry) -> Int {
+        init(start: Int64) { self.start = start }
+
+        mutating func add(_ entry: LogEntry) { counts[position(of: entry)].add(entry) }
+
+        private mutating func position(of entry: LogEntry) -> Int {
+            let known = keys.withUnsafeBufferPointer { keys in recent.firstIndex { keys[$0].isKey(of: entry) } }
+            if let known {
+                let position = recent[known]
+                if known > 0 { recent.swapAt(known, known - 1) }
+                return position
+            }
+            let position = position(of: TelemetryKey(entry), entry)
+            if recent.count == TelemetryCollector.recentMax { recent.removeLast() }
+            recent.append(position)
+            return position
+        }
+
+        private mutating func position(of key: TelemetryKey, _ entry: LogEntry) -> Int {
             if let known = positions[key] { return known }
-            let isFull = positions.count >= keysMax
+            let isFull = keys.count >= keysMax
             if isFull, let known = positions[.other(entry)] { return known }
-            positions[isFull ? .other(entry) : key] = counts.count
+            let counted = isFull ? TelemetryKey.other(entry) : key
+            positions[counted] = keys.count
+            keys.append(counted)
             counts.append(TelemetryCounts())
-            return counts.count - 1
+            return keys.count - 1
         }
     }
 
@@ -37,34 +56,24 @@ package struct TelemetryCollector: Sendable {
     /// Counts an entry.
     package mutating func add(_ entry: LogEntry) {
         let start = TelemetryResolution.minute.start(of: entry.time)
-        let position = position(of: entry, start)
-        minutes[start]?.counts[position].add(entry)
+        if minute.start != start { goOn(with: start) }
+        minute.add(entry)
     }
 
-    private mutating func position(of entry: LogEntry, _ start: Int64) -> Int {
-        if recentMinute != start {
-            recentMinute = start
-            recent = []
+    private mutating func goOn(with start: Int64) {
+        if !minute.keys.isEmpty { others.append(minute) }
+        if let index = others.firstIndex(where: { $0.start == start }) {
+            minute = others.remove(at: index)
+        } else {
+            minute = Minute(start: start)
         }
-        if let index = recent.firstIndex(where: { $0.key.isKey(of: entry) }) {
-            if index > 0 { recent.swapAt(index, index - 1) }
-            return recent[max(index - 1, 0)].position
-        }
-        let key = TelemetryKey(entry)
-        let position = minutes[start, default: Minute()].position(of: key, entry)
-        if recent.count == Self.recentMax { recent.removeLast() }
-        recent.append(Recent(key: key, position: position))
-        return position
     }
 
     /// Takes all counts out.
     package mutating func take() -> [TelemetrySample] {
-        defer {
-            minutes = [:]
-            recent = []
-        }
-        return minutes.flatMap { start, minute in
-            minute.positions.map { TelemetrySample(minute: start, key: $0.key, counts: minute.counts[$0.value]) }
+        defer { self = TelemetryCollector() }
+        return (others + [minute]).flatMap { minute in
+            zip(minute.keys, minute.counts).map { TelemetrySample(minute: minute.start, key: $0, counts: $1) }
         }
     }
 }
