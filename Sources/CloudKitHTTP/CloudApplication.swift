@@ -126,10 +126,12 @@ package struct CloudApplication: Sendable {
     }
 
     /// Returns the response to a request that came over a connection without a socket, as simulations of the whole stack send it.
-    package func respond(to request: Request, on channel: any Channel) async throws -> Response {
+    package func respond(
+        to head: RequestHead, _ body: RequestBody, on channel: any Channel
+    ) async throws -> OutgoingResponse {
         var continued: WaitingRequest?
         while true {
-            switch try await responder.respond(to: request, on: channel, continuing: continued) {
+            switch try await responder.respond(to: head, body, on: channel, continuing: continued) {
             case .response(let response): return response
             case .waits(let waiting): continued = await waiting.ended()
             }

@@ -97,7 +97,7 @@ final class SimulatedCloud: Sendable {
     ///   - connection: The connection of the request; closing it tells the server that nobody waits.
     ///   - answered: Called once: with the answer, or nil if the server ended.
     func receive(
-        _ request: HTTPRequest, body: [UInt8], on connection: Connection,
+        _ head: RequestHead, body: [UInt8], on connection: Connection,
         answered: @escaping @Sendable (Answer?) -> Void
     ) {
         guard let application = running.value?.application else { return answered(nil) }
@@ -114,8 +114,7 @@ final class SimulatedCloud: Sendable {
         Task.detached {
             do {
                 let response = try await application.respond(
-                    to: Request(head: request, body: RequestBody(buffer: ByteBuffer(bytes: body))),
-                    on: connection.channel.value)
+                    to: head, RequestBody(buffer: ByteBuffer(bytes: body)), on: connection.channel.value)
                 let bytes = Shared<[UInt8]>([])
                 try await response.body.write(BodyCollector(bytes: bytes))
                 end(Answer(status: response.status.code, headers: response.headers, body: bytes.value))

@@ -1,6 +1,7 @@
 import CDeterministicProcess
 import CloudKitClient
 import CloudKitDevice
+import CloudKitHTTP
 import Foundation
 import HTTPTypes
 
@@ -127,16 +128,12 @@ final class SimulatedNetwork: Transport, Sendable {
         return TransportResponse(status: answer.status, headers: headers, body: answer.body)
     }
 
-    private static func head(of request: TransportRequest) throws -> HTTPRequest {
-        var fields = HTTPFields()
-        for (name, value) in request.headers.sorted(by: { $0.key < $1.key }) {
-            if let name = HTTPField.Name(name) { fields[name] = value }
-        }
-        if !request.body.isEmpty { fields[.contentLength] = String(request.body.count) }
+    private static func head(of request: TransportRequest) throws -> RequestHead {
+        var fields = [("Host", request.url.host ?? "")]
+        fields += request.headers.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+        if !request.body.isEmpty { fields.append(("Content-Length", String(request.body.count))) }
         guard let method = HTTPRequest.Method(request.method.rawValue) else { throw TransportFailure.unreachable }
-        return HTTPRequest(
-            method: method, scheme: "http", authority: request.url.host ?? "", path: target(request.url),
-            headerFields: fields)
+        return RequestHead(method: method, target: target(request.url), headers: RequestHeaders(fields))
     }
 
     private static func target(_ url: URL) -> String {

@@ -4,7 +4,9 @@ import CloudKitServer
 import CloudKitWire
 
 /// A request to a database that was let in: everything that an endpoint below `/database` looks at.
-struct DatabaseCall {
+///
+/// An object, since many functions hand it on.
+final class DatabaseCall {
     let database: DatabaseAddress
     let caller: Caller
     let query: RequestQuery
@@ -23,8 +25,7 @@ struct DatabaseCall {
         guard let scope = request.endpoint?.scope, let admission = request.admission else { throw .endpointNotFound }
         database = DatabaseAddress(container: place.container, environment: place.environment, scope: scope)
         var caller = Caller(admission, surface: request.surface)
-        if request.surface == .native, let attempt = request.headers[HeaderName.attempt].flatMap({ RequestAttempt($0) })
-        {
+        if request.surface == .native, let attempt = request.attempt.flatMap({ RequestAttempt($0) }) {
             caller.attempt = attempt
             // Tells the device that a repetition has no further effect.
             request.responseHeaders[HeaderName.attempt] = attempt.text

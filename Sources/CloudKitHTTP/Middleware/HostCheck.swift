@@ -6,8 +6,7 @@ struct HostCheck: RequestCheck {
     func check(_ request: IncomingRequest) throws {
         // Load balancers ask for health without a host.
         let isMissing = request.authority == nil && !request.hasFurtherHost && request.path == "/health"
-        // The server has taken the first one from the headers.
-        guard isMissing || request.host != nil && !request.hasFurtherHost else { throw Self.refused }
+        guard isMissing || request.hasValidHost && !request.hasFurtherHost else { throw Self.refused }
     }
 
     private static let refused = RequestFailure(

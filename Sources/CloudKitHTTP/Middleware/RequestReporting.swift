@@ -22,36 +22,33 @@ struct RequestReporting: RequestMiddleware {
         report.itemsFailed = response.itemsFailed
         if log != nil, isKept(report) {
             report.retryAfter = response.headers[.retryAfter].flatMap { Int($0) } ?? 0
-            report.subject = request.subject.content
+            report.subject = request.subject.takeContent()
         }
         switch response.body {
         case .bytes(let bytes):
             report.bytesOut = bytes.count
-            finish(&report, since: request.start)
-        case .file where request.method == .head: finish(&report, since: request.start)
+            finish(report, since: request.start)
+        case .file where request.method == .head: finish(report, since: request.start)
         case .file:
             report.itemsOut = 1
             // The report of a file is complete once it has been sent.
             response.onFileSent = { [self, report, start = request.start] count in
                 var report = report
                 report.bytesOut = count
-                finish(&report, since: start)
+                finish(report, since: start)
             }
         }
         return response
     }
 
-    private func finish(_ report: inout RequestReport, since start: ContinuousClock.Instant) {
+    private func finish(_ report: consuming RequestReport, since start: ContinuousClock.Instant) {
         report.duration = ContinuousClock.now - start
         metrics.record(report)
         let level = Logger.Level(report.level)
         report.hasLine = level >= logger.logLevel
         guard report.hasLine || report.subject != nil else { return }
         report.time = now()
-        guard log == nil else {
-            log?.add(report)
-            return
-        }
+        if let log { return log.add(WaitingReport(report)) }
         guard let line = report.makeLine() else { return }
         logger.log(
             level: level, "\(line.message)",

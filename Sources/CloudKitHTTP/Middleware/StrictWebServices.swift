@@ -6,8 +6,8 @@ import HTTPTypes
 /// (docs/web-services.md §17).
 struct StrictWebServices: RequestCheck {
     func check(_ request: IncomingRequest) throws {
-        if let header = request.headers.first(where: { $0.name.canonicalName.hasPrefix("x-welkin-") }) {
-            throw Self.refusal(of: "the header \(header.name.canonicalName)")
+        if let header = request.headers.firstName(prefix: "x-welkin-") {
+            throw Self.refusal(of: "the header \(header)")
         }
         if request.endpoint?.name == .assetUpload, request.method != .post, request.method != .options {
             throw RequestFailure(.methodNotAllowed, "method not allowed for this endpoint")

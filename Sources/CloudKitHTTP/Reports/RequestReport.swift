@@ -6,7 +6,7 @@ import HTTPTypes
 /// A request as the log and the metrics show it: without tokens, names of records, or values.
 ///
 /// Made for every request, so it only keeps what the request has. The line and the entry are made of it by the writer of the log.
-struct RequestReport: LogReport {
+struct RequestReport: Sendable {
     let id: LogID
     let endpoint: EndpointName
     let method: HTTPRequest.Method
@@ -15,8 +15,7 @@ struct RequestReport: LogReport {
     /// nil for endpoints without a database in their path.
     let scope: DatabaseScope?
     let surface: Caller.ClientKind
-    /// For the names of operations and groups alone.
-    let headers: HTTPFields
+    let labels: OperationLabels?
     let user: String?
     let deviceID: String?
     /// The id of the operator's token.
@@ -48,7 +47,7 @@ struct RequestReport: LogReport {
         place = request.endpoint?.place
         scope = request.endpoint?.scope
         surface = request.surface
-        headers = request.headers
+        labels = request.labels
         let admission = request.admission
         user = admission?.user?.recordName
         deviceID = admission?.deviceID
@@ -72,7 +71,6 @@ struct RequestReport: LogReport {
 
     func makeLine() -> ReportLine? {
         guard hasLine else { return nil }
-        let labels = OperationLabels(headers)
         // In the order of the names.
         var values: [ReportLine.Value] = []
         values.reserveCapacity(20)
@@ -90,17 +88,17 @@ struct RequestReport: LogReport {
         add("database", scope?.word)
         add("endpoint", endpoint.rawValue)
         add("environment", place?.environment.rawValue)
-        add("expectedReceive", labels.expectedReceive)
-        add("expectedSend", labels.expectedSend)
-        add("group", labels.group)
-        add("groupName", labels.groupName)
-        add("groupQuantity", labels.groupQuantity)
+        add("expectedReceive", labels?.expectedReceive)
+        add("expectedSend", labels?.expectedSend)
+        add("group", labels?.group)
+        add("groupName", labels?.groupName)
+        add("groupQuantity", labels?.groupQuantity)
         add("itemsFailed", ifSome: itemsFailed)
         add("itemsIn", ifSome: itemsIn)
         add("itemsOut", ifSome: itemsOut)
         add("method", method.rawValue)
         add("ms", Self.text(duration))
-        add("operation", labels.operation)
+        add("operation", labels?.operation)
         add("status", String(status))
         add("uuid", id.description)
         return ReportLine(time: time, level: level, message: "request", values: values)
@@ -127,9 +125,11 @@ struct RequestReport: LogReport {
         entry.zone = subject.zone.map { LogWord.cleaned($0) }
         entry.recordType = subject.recordType.map { LogWord.cleaned($0) }
         entry.client = client
-        entry.operationID = headers[HeaderName.operation].flatMap { LogID($0) }
-        entry.group = headers[HeaderName.operationGroup].flatMap { LogID($0) }
-        entry.groupName = OperationLabels.label(headers[HeaderName.operationGroupName])
+        if let labels {
+            entry.operationID = labels.operation.flatMap { LogID($0) }
+            entry.group = labels.group.flatMap { LogID($0) }
+            entry.groupName = labels.groupName
+        }
         entry.status = status
         entry.code = code ?? subject.failures.first?.code
         entry.microseconds = duration.microseconds
@@ -168,6 +168,17 @@ struct RequestReport: LogReport {
         default: return endpoint.isForOperators ? .operatorAction : .request
         }
     }
+}
+
+/// A report that waits for the writer of the log: an object, so that it is moved there without a copy of each of its texts.
+final class WaitingReport: LogReport {
+    private let report: RequestReport
+
+    init(_ report: consuming RequestReport) { self.report = report }
+
+    func makeEntry() -> LogEntry? { report.makeEntry() }
+
+    func makeLine() -> ReportLine? { report.makeLine() }
 }
 
 extension EndpointName {

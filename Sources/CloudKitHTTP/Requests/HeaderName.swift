@@ -1,23 +1,12 @@
 import HTTPTypes
 
-/// The names of our own headers and Apple's. Each text is a valid name, so unwrapping cannot fail.
+/// The names of our own headers and Apple's, besides those that every request is searched for (``KnownHeaders``). Each text is a valid name, so unwrapping cannot fail.
 package enum HeaderName {
     static let webAuthToken = HTTPField.Name("X-Apple-CloudKit-Web-Auth-Token")!
     /// The identifier of a request.
     package static let requestUUID = HTTPField.Name("X-Apple-Request-UUID")!
-    static let keyID = HTTPField.Name("X-Apple-CloudKit-Request-KeyID")!
-    static let signedDate = HTTPField.Name("X-Apple-CloudKit-Request-ISO8601Date")!
-    static let signature = HTTPField.Name("X-Apple-CloudKit-Request-SignatureV1")!
-    static let host = HTTPField.Name("Host")!
-    static let client = HTTPField.Name("X-Welkin-Client")!
-    static let operation = HTTPField.Name("X-Welkin-Operation")!
     /// The identifier of a request that changes a database, and the number of the attempt.
     package static let attempt = HTTPField.Name("X-Welkin-Request")!
-    static let operationGroup = HTTPField.Name("X-Welkin-Operation-Group")!
-    static let operationGroupName = HTTPField.Name("X-Welkin-Operation-Group-Name")!
-    static let groupQuantity = HTTPField.Name("X-Welkin-Group-Quantity")!
-    static let groupExpectedSend = HTTPField.Name("X-Welkin-Group-Expected-Send")!
-    static let groupExpectedReceive = HTTPField.Name("X-Welkin-Group-Expected-Receive")!
     static let storeEpoch = HTTPField.Name("X-Welkin-Store-Epoch")!
     static let uploadOffset = HTTPField.Name("Upload-Offset")!
     static let uploadLength = HTTPField.Name("Upload-Length")!

@@ -19,7 +19,7 @@ package final class IncomingRequest {
     package let path: Substring
     let query: RequestQuery
     /// The headers.
-    package let headers: HTTPFields
+    package let headers: RequestHeaders
     /// The body as it arrives, for endpoints that read it themselves.
     let incomingBody: RequestBody
     let channel: any Channel
@@ -58,48 +58,54 @@ package final class IncomingRequest {
     package var isSecure: Bool { scheme == "https" || publicURL?.hasPrefix("https://") == true }
     /// Whether a page of another origin sends the request.
     package var isOfOtherOrigin: Bool { crossOrigin.origin != nil }
-    /// The first header `Host`, which the server takes from the others.
+    /// The first header `Host`.
     let authority: String?
     /// Whether the request has a header `Host` besides the first one.
     let hasFurtherHost: Bool
     private let signature: ServerSignature?
+    /// The attempt of a request that changes a database, as the framework numbers them.
+    let attempt: String?
+    /// The labels of the operation; nil for a client that names none.
+    let labels: OperationLabels?
 
     init(
-        _ request: Request, id: LogID, start: ContinuousClock.Instant, on channel: any Channel,
+        _ head: RequestHead, _ body: RequestBody, id: LogID, start: ContinuousClock.Instant, on channel: any Channel,
         connection: TrackedConnection, configuration: CloudConfiguration
     ) {
         self.id = id
         self.start = start
         uuid = id.description
-        let head = request.head
         method = head.method
-        target = head.path ?? "/"
+        target = head.target
         // Bytes, not characters: this runs for every request.
         let mark = target.utf8.firstIndex(of: UInt8(ascii: "?")) ?? target.endIndex
         path = target[..<mark]
         query = RequestQuery(mark < target.endIndex ? target[target.utf8.index(after: mark)...] : "")
-        headers = head.headerFields
+        headers = head.headers
         let known = KnownHeaders(headers)
-        incomingBody = request.body
+        incomingBody = body
         self.channel = channel
         self.connection = connection
         isBehindProxy = configuration.isBehindProxy
-        crossOrigin = CrossOrigin(known.origin, ownOrigin: configuration.publicURL, authority: head.authority)
+        crossOrigin = CrossOrigin(known.origin, ownOrigin: configuration.publicURL, authority: known.host)
         surface = known.client?.hasPrefix("sdk/") == true ? .native : .web
         announcedBytes = known.contentLength
         isBodyRead = (announcedBytes ?? 0) == 0 && !known.hasTransferEncoding
         publicURL = configuration.publicURL
         scheme = configuration.scheme(forwarded: known.forwardedProtocol)
-        authority = head.authority
-        hasFurtherHost = known.host != nil
+        authority = known.host
+        hasFurtherHost = known.hasFurtherHost
         signature = known.keyID.flatMap { id in
             guard let date = known.signedDate, let signature = known.signature else { return nil }
             return ServerSignature(keyID: id, date: date, signature: signature)
         }
-        responseHeaders.reserveCapacity(8)
-        responseHeaders.append(HTTPField(name: HeaderName.requestUUID, value: uuid))
+        attempt = known.attempt
+        labels = known.labels
         crossOrigin.addResponseHeaders(to: &responseHeaders)
     }
+
+    /// Returns the headers that go back, once, without a copy of them.
+    func takeResponseHeaders() -> HTTPFields { exchange(&responseHeaders, with: HTTPFields()) }
 
     /// The container and environment in the path.
     ///
@@ -113,6 +119,9 @@ package final class IncomingRequest {
 
     /// The host that the request names; nil for none, and for what cannot be one.
     var host: RequestHost? { authority.flatMap { RequestHost($0) } }
+
+    /// Whether the request names a host, and one that can be.
+    var hasValidHost: Bool { authority.map { RequestHost.isValid($0) } ?? false }
 
     /// Whether the client may still be sending the body when the response is there.
     var leavesBody: Bool { !isBodyRead }

@@ -24,6 +24,9 @@ final class RequestSubject {
         var failures: [LogFailure] = []
     }
 
+    /// Returns what was found out, for the report, and forgets it.
+    func takeContent() -> Content { exchange(&content, with: Content()) }
+
     var zone: String? {
         get { content.zone }
         set { content.zone = newValue }

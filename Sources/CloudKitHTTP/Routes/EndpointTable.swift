@@ -11,10 +11,10 @@ struct EndpointTable: Sendable {
     }
 
     private var pages: [Substring: Route] = [:]
-    private var databaseEndpoints: [Substring: Route] = [:]
-    private var databaseAliases: [Substring: Route] = [:]
-    private var deviceEndpoints: [Substring: Route] = [:]
-    private var operatorEndpoints: [Substring: Route] = [:]
+    private var databaseEndpoints: [String: Route] = [:]
+    private var databaseAliases: [String: Route] = [:]
+    private var deviceEndpoints: [String: Route] = [:]
+    private var operatorEndpoints: [String: Route] = [:]
     /// By the first component of their paths.
     private var prefixes: [Substring: [Prefix]] = [:]
     private var pageBytesMax = 0
@@ -44,15 +44,15 @@ struct EndpointTable: Sendable {
     ) {
         let endpoint = RoutedEndpoint(name: name, methods: methods)
         let route = Route(endpoint: endpoint, handler: handler)
-        let first = prefix.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") }
-        prefixes[Substring(first), default: []].append(Prefix(text: prefix, route: route, parameter: parameter))
+        prefixes[Self.firstPart(of: prefix[...]), default: []].append(
+            Prefix(text: prefix, route: route, parameter: parameter))
     }
 
     /// Adds an endpoint below `/database/1/{container}/{environment}/{database}/`.
     mutating func addDatabaseEndpoint(
         _ name: EndpointName, _ methods: AllowedMethods, handler: @escaping RequestHandler
     ) {
-        databaseEndpoints[name.rawValue[...]] = Route(
+        databaseEndpoints[name.rawValue] = Route(
             endpoint: RoutedEndpoint(name: name, methods: methods), handler: handler)
     }
 
@@ -63,7 +63,7 @@ struct EndpointTable: Sendable {
         _ name: EndpointName, _ methods: AllowedMethods, scope: DatabaseScope? = nil,
         handler: @escaping RequestHandler
     ) {
-        databaseAliases[name.rawValue[...]] = Route(
+        databaseAliases[name.rawValue] = Route(
             endpoint: RoutedEndpoint(name: name, methods: methods, scope: scope), handler: handler)
     }
 
@@ -71,7 +71,7 @@ struct EndpointTable: Sendable {
     mutating func addDeviceEndpoint(
         _ name: EndpointName, _ methods: AllowedMethods, handler: @escaping RequestHandler
     ) {
-        deviceEndpoints[name.rawValue[...]] = Route(
+        deviceEndpoints[name.rawValue] = Route(
             endpoint: RoutedEndpoint(name: name, methods: methods), handler: handler)
     }
 
@@ -79,7 +79,7 @@ struct EndpointTable: Sendable {
     mutating func addOperatorEndpoint(
         _ name: EndpointName, _ methods: AllowedMethods, handler: @escaping RequestHandler
     ) {
-        operatorEndpoints[name.rawValue.dropFirst("admin/".count)] = Route(
+        operatorEndpoints[String(name.rawValue.dropFirst("admin/".count))] = Route(
             endpoint: RoutedEndpoint(name: name, methods: methods), handler: handler)
     }
 
@@ -99,15 +99,9 @@ struct EndpointTable: Sendable {
     /// - Throws: `endpointNotFound`, `badContainer`, `badRequest`.
     func route(for path: Substring) throws(RequestFailure) -> Route {
         if path.utf8.count <= pageBytesMax, let page = pages[path] { return page }
-        // Bytes, not characters: this runs for every request.
-        var rest = path
-        guard rest.utf8.popFirst() == UInt8(ascii: "/") else { throw .endpointNotFound }
-        let kind = Self.nextPart(of: &rest)
-        switch kind {
-        case "database", "device", "admin": return try apiRoute(kind, rest)
-        default: break
-        }
-        for prefix in prefixes[kind] ?? [] where path.utf8.starts(with: prefix.text.utf8) {
+        var text = path
+        if let found = text.withUTF8({ apiRoute(PathParts($0)) }) { return try found.get() }
+        for prefix in prefixes[Self.firstPart(of: path)] ?? [] where path.utf8.starts(with: prefix.text.utf8) {
             guard let parameter = prefix.parameter(Substring(path.utf8.dropFirst(prefix.text.utf8.count))) else {
                 continue
             }
@@ -118,39 +112,43 @@ struct EndpointTable: Sendable {
         throw .endpointNotFound
     }
 
-    /// Finds the endpoint behind `/database/`, `/device/` or `/admin/`.
-    private func apiRoute(_ kind: Substring, _ path: Substring) throws(RequestFailure) -> Route {
-        var rest = path
-        guard Self.nextPart(of: &rest) == "1" else { throw .endpointNotFound }
-        let (container, environment) = (Self.nextPart(of: &rest), Self.nextPart(of: &rest))
-        let found: Route?
-        var scope: DatabaseScope?
-        switch kind {
-        case "database":
-            let name = rest
-            let database = Self.nextPart(of: &rest)
-            if let endpoint = databaseEndpoints[rest] {
-                found = endpoint
-                scope = DatabaseScope(word: String(database))
-                guard scope != nil else { throw Self.unknownDatabase }
-            } else {
-                found = databaseAliases[name]
-                scope = found?.endpoint.scope
+    private static func firstPart(of path: Substring) -> Substring {
+        Substring(path.utf8.dropFirst().prefix { $0 != UInt8(ascii: "/") })
+    }
+
+    /// Finds the endpoint behind `/database/`, `/device/` or `/admin/`; nil for other paths.
+    private func apiRoute(_ path: PathParts) -> Result<Route, RequestFailure>? {
+        var path = path
+        guard path.next().isEmpty else { return nil }
+        let kind = path.next()
+        guard kind == "database" || kind == "device" || kind == "admin" else { return nil }
+        return Result { () throws(RequestFailure) in
+            guard path.next() == "1" else { throw .endpointNotFound }
+            let (container, environment) = (path.nextBytes(), path.next())
+            var route: Route
+            switch kind {
+            case "database": route = try databaseRoute(path)
+            case "device": route = try Self.route(deviceEndpoints[path.text])
+            default: route = try Self.route(operatorEndpoints[path.text])
             }
-        case "device": found = deviceEndpoints[rest]
-        default: found = operatorEndpoints[rest]
+            route.endpoint.place = try ContainerPath(container, environment)
+            return route
         }
-        guard var route = found else { throw .endpointNotFound }
-        route.endpoint.place = try ContainerPath(container, environment)
+    }
+
+    /// Finds the endpoint behind a container and an environment, or behind these and a database.
+    private func databaseRoute(_ path: PathParts) throws(RequestFailure) -> Route {
+        var rest = path
+        let database = rest.next()
+        guard var route = databaseEndpoints[rest.text] else { return try Self.route(databaseAliases[path.text]) }
+        guard let scope = DatabaseScope(word: database) else { throw Self.unknownDatabase }
         route.endpoint.scope = scope
         return route
     }
 
-    /// Takes the beginning of a path, up to a slash, and the slash.
-    private static func nextPart(of rest: inout Substring) -> Substring {
-        let end = rest.utf8.firstIndex(of: UInt8(ascii: "/")) ?? rest.endIndex
-        defer { rest = end == rest.endIndex ? rest[end...] : rest[rest.utf8.index(after: end)...] }
-        return rest[..<end]
+    private static func route(_ found: Route?) throws(RequestFailure) -> Route {
+        guard let found else { throw .endpointNotFound }
+        return found
     }
 
     private static let unknownDatabase = RequestFailure(
@@ -159,13 +157,13 @@ struct EndpointTable: Sendable {
 
 extension ContainerPath {
     /// - Throws: `badContainer`, `badRequest`.
-    fileprivate init(_ container: Substring, _ environment: Substring) throws(RequestFailure) {
-        guard let name = String(percentEncoded: container.utf8), Self.isContainerName(name) else {
+    fileprivate init(_ container: UnsafeBufferPointer<UInt8>, _ environment: String) throws(RequestFailure) {
+        guard let name = String(percentEncoded: container), Self.isContainerName(name) else {
             throw RequestFailure(
                 .badContainer, "bad container name",
                 remedy: "Use 1 to 255 letters, digits, dots, hyphens and underscores.")
         }
-        guard let environment = Environment(rawValue: String(environment)) else {
+        guard let environment = Environment(rawValue: environment) else {
             throw RequestFailure(
                 .badRequest, "unknown environment", remedy: "It is development or production.")
         }

@@ -1,4 +1,3 @@
-import HTTPTypes
 import HummingbirdCore
 import Synchronization
 
@@ -9,7 +8,7 @@ import Synchronization
 final class ConnectionRequests: Sendable {
     /// A request whose head has arrived, and its body as it arrives.
     struct Item: Sendable {
-        var head: HTTPRequest
+        var head: RequestHead
         var body: RequestBody
         /// What the request has waited for; nil for one that has just arrived.
         var continued: WaitingRequest?

@@ -8,7 +8,6 @@ import NIOCore
 /// notifications ends it, and so does a time without requests, since a task takes three times as much memory as the rest of a connection.
 struct ConnectionTask: Sendable {
     let responder: CloudResponder
-    let date: ResponseDate
     let channel: any Channel
     let requests: ConnectionRequests
     let handler: NIOLoopBound<RequestChannelHandler>
@@ -29,10 +28,10 @@ struct ConnectionTask: Sendable {
     ///
     /// - Returns: False for a request that waits: it is added again once it goes on.
     private func respond(to request: ConnectionRequests.Item) async -> Bool {
-        let response: Response
+        let response: OutgoingResponse
         do {
             let reply = try await responder.respond(
-                to: Request(head: request.head, body: request.body), on: channel, continuing: request.continued)
+                to: request.head, request.body, on: channel, continuing: request.continued)
             switch reply {
             case .response(let whole): response = whole
             case .waits(let waiting):
@@ -45,11 +44,10 @@ struct ConnectionTask: Sendable {
                 return false
             }
         } catch {
-            response = Response(status: .internalServerError)
+            response = OutgoingResponse(status: .internalServerError)
         }
         let writer = ResponseWriting(
-            head: ResponseHead(response.head, date: date.text), byteCount: response.body.contentLength,
-            channel: channel, handler: handler)
+            head: response.head, byteCount: response.body.contentLength, channel: channel, handler: handler)
         do {
             try await response.body.write(writer)
         } catch {

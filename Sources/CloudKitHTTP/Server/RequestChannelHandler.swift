@@ -1,4 +1,3 @@
-import HTTPTypes
 import HummingbirdCore
 import NIOCore
 import NIOHTTP1
@@ -110,10 +109,10 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
 
     private func handOver(_ head: HTTPRequestHead, _ body: RequestBody, _ context: ChannelHandlerContext) {
         if !head.isKeepAlive { closesAfterResponse = true }
-        guard let request = HTTPRequest(head) else { return refuse(context) }
+        guard let request = RequestHead(head) else { return refuse(context) }
         requests.add(ConnectionRequests.Item(head: request, body: body)) {
             ConnectionTask(
-                responder: responder, date: date, channel: context.channel, requests: requests,
+                responder: responder, channel: context.channel, requests: requests,
                 handler: NIOLoopBound(self, eventLoop: context.eventLoop)
             ).start()
         }
@@ -141,7 +140,7 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
         let byteCount = body?.readableBytes ?? 0
         let isJoined = byteCount <= Self.joinedBytesMax
         var buffer = context.channel.allocator.buffer(capacity: Self.headBytes + (isJoined ? byteCount : 0))
-        head.write(to: &buffer, byteCount: byteCount)
+        head.write(to: &buffer, byteCount: byteCount, date: date.text)
         if let body, isJoined { buffer.writeImmutableBuffer(body) }
         context.write(wrapOutboundOut(buffer), promise: nil)
         if let body, !isJoined { context.write(wrapOutboundOut(body), promise: nil) }
@@ -153,7 +152,7 @@ final class RequestChannelHandler: ChannelDuplexHandler, RemovableChannelHandler
     func send(_ head: ResponseHead) {
         guard let context else { return }
         var buffer = context.channel.allocator.buffer(capacity: Self.headBytes)
-        head.write(to: &buffer, byteCount: 0)
+        head.write(to: &buffer, byteCount: 0, date: date.text)
         context.write(wrapOutboundOut(buffer), promise: nil)
     }
 

@@ -32,8 +32,12 @@ package enum DatabaseScope: Int, Hashable, Sendable, CaseIterable {
 
     /// Creates the scope of a word of web services; nil if it is none.
     package init?(word: String) {
-        guard let scope = Self.allCases.first(where: { $0.word == word }) else { return nil }
-        self = scope
+        switch word {
+        case "public": self = .public
+        case "private": self = .private
+        case "shared": self = .shared
+        default: return nil
+        }
     }
 }
 

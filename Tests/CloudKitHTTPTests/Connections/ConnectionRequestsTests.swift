@@ -15,7 +15,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct ConnectionRequestsTests {
     private static func item(_ path: String) -> ConnectionRequests.Item {
         ConnectionRequests.Item(
-            head: HTTPRequest(method: .get, scheme: "http", authority: nil, path: path),
+            head: RequestHead(method: .get, target: path, headers: RequestHeaders([])),
             body: RequestBody(buffer: ByteBuffer()))
     }
 
@@ -50,9 +50,9 @@ import Testing
     @Test func `the first request needs a task, which takes the next ones`() async {
         let requests = ConnectionRequests()
         #expect(Self.add(Self.item("/1"), to: requests))
-        #expect(await requests.next()?.head.path == "/1")
+        #expect(await requests.next()?.head.target == "/1")
         #expect(!Self.add(Self.item("/2"), to: requests))
-        #expect(await requests.next()?.head.path == "/2")
+        #expect(await requests.next()?.head.target == "/2")
         requests.close()
         #expect(await requests.next() == nil)
         await requests.waitUntilEnded()
@@ -77,7 +77,7 @@ import Testing
         let requests = ConnectionRequests()
         for path in ["/1", "/2"] {
             #expect(Self.add(Self.item(path), to: requests))
-            #expect(await requests.next()?.head.path == path)
+            #expect(await requests.next()?.head.target == path)
             let rest = Task {
                 // Until the task waits.
                 while !Task.isCancelled {
@@ -106,9 +106,9 @@ import Testing
             await rest
             if await needsTask {
                 #expect(await next == nil)
-                #expect(await requests.next()?.head.path == "/2")
+                #expect(await requests.next()?.head.target == "/2")
             } else {
-                #expect(await next?.head.path == "/2")
+                #expect(await next?.head.target == "/2")
             }
         }
     }
@@ -141,7 +141,7 @@ import Testing
         requests.add(Self.continued("/1")) {
             Task {
                 while !Task.isCancelled { await Task.yield() }
-                while let item = await requests.next() { handOver.yield(item.head.path) }
+                while let item = await requests.next() { handOver.yield(item.head.target) }
                 handOver.finish()
             }
         }
