@@ -196,6 +196,7 @@ extension SortedRun {
 
     /// The last chunk that begins at or before `key`, or the first of all.
     private func chunk(for key: Bytes) -> Int {
-        max(starts.count(notBehind: key) - 1, 0)
+        // Most changes of one transaction fit into one chunk.
+        chunks.count == 1 ? 0 : max(starts.count(notBehind: key) - 1, 0)
     }
 }

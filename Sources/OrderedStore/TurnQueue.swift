@@ -1,15 +1,19 @@
 /// The writers that wait for their turn: users in rotation, the writers of one user in the order in which they came.
+///
+/// Inlinable, since it is generic: every write of an engine in another module passes it.
 package struct TurnQueue<Waiter> {
     /// Waiters, first in, first out; removing the first costs the same however many wait.
-    private struct Line<Element> {
-        private var elements: [Element?] = []
-        private var next = 0
+    @usableFromInline struct Line<Element> {
+        @usableFromInline var elements: [Element?] = []
+        @usableFromInline var next = 0
 
-        var isEmpty: Bool { next == elements.count }
+        @inlinable init() {}
 
-        mutating func append(_ element: Element) { elements.append(element) }
+        @inlinable var isEmpty: Bool { next == elements.count }
 
-        mutating func popFirst() -> Element? {
+        @inlinable mutating func append(_ element: Element) { elements.append(element) }
+
+        @inlinable mutating func popFirst() -> Element? {
             guard next < elements.count else { return nil }
             let first = elements[next].take()
             next += 1
@@ -24,18 +28,18 @@ package struct TurnQueue<Waiter> {
         }
     }
 
-    private var lines: [String: Line<Waiter>] = [:]
+    @usableFromInline var lines: [String: Line<Waiter>] = [:]
     /// The users with waiters, each once, the next one first.
-    private var users = Line<String>()
-    private var isTaken = false
+    @usableFromInline var users = Line<String>()
+    @usableFromInline var isTaken = false
 
     /// Creates a queue without waiters.
-    package init() {}
+    @inlinable package init() {}
 
     /// Adds a writer.
     ///
     /// - Returns: Whether the turn was free; the caller then arranges for `next` to be called.
-    package mutating func add(_ waiter: Waiter, of user: String) -> Bool {
+    @inlinable package mutating func add(_ waiter: Waiter, of user: String) -> Bool {
         if lines[user] == nil { users.append(user) }
         lines[user, default: Line()].append(waiter)
         defer { isTaken = true }
@@ -43,12 +47,16 @@ package struct TurnQueue<Waiter> {
     }
 
     /// Ends a turn and returns the writer that has the next one; nil: the turn is free.
-    package mutating func next() -> Waiter? {
-        guard let user = users.popFirst(), let waiter = lines[user]?.popFirst() else {
+    @inlinable package mutating func next() -> Waiter? {
+        guard let user = users.popFirst(), var line = lines.removeValue(forKey: user), let waiter = line.popFirst()
+        else {
             isTaken = false
             return nil
         }
-        if lines[user]?.isEmpty == true { lines[user] = nil } else { users.append(user) }
+        if !line.isEmpty {
+            lines[user] = line
+            users.append(user)
+        }
         return waiter
     }
 }
