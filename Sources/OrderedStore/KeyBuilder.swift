@@ -26,6 +26,11 @@ package struct KeyBuilder: Sendable {
         KeyRange(lower: bytes, upper: bytes + [KeyCode.escape])
     }
 
+    /// Appends elements that were built before.
+    package mutating func append(_ elements: KeyBuilder) {
+        bytes += elements.bytes
+    }
+
     /// Appends a null, which precedes every other element.
     package mutating func appendNull() {
         bytes.append(KeyCode.null)

@@ -53,16 +53,18 @@ package struct IndexEntries: Hashable, Sendable {
         under prefix: Bytes, _ words: PreparedWords
     ) throws {
         let old = try IndexedValues(before)
+        // Both are one record of one type.
+        let keys = RecordKeys(after, under: prefix)
         for field in indexes.fields where !field.marks.isEmpty && !old.agrees(with: new, in: field) {
             var (gone, made): ([Bytes], [Bytes]) = ([], [])
-            try Self.addValueEntries(of: before, field, old, under: prefix, words, to: &gone)
-            try Self.addValueEntries(of: after, field, new, under: prefix, words, to: &made)
+            try Self.addValueEntries(of: keys, field, old, words, to: &gone)
+            try Self.addValueEntries(of: keys, field, new, words, to: &made)
             removed += gone.without(made)
             added += made.without(gone)
             guard field.marks.contains(.searchable) else { continue }
             let goneWords = try old.words(of: field, words)
             let madeWords = try new.words(of: field, words)
-            let writer = EntryWriter(of: after, field, under: prefix)
+            let writer = EntryWriter(of: keys, field)
             writer.addTokens(goneWords.subtracting(madeWords), to: &removed)
             writer.addTokens(madeWords.subtracting(goneWords), to: &added)
         }
@@ -74,23 +76,21 @@ package struct IndexEntries: Hashable, Sendable {
         _ words: PreparedWords
     ) throws -> [Bytes] {
         let fields = indexes?.fields ?? []
+        let keys = RecordKeys(record, under: prefix)
         var entries: [Bytes] = []
         // Two for a field, and some words.
         entries.reserveCapacity(2 * fields.count + 8)
-        entries.append(extent(of: record, under: prefix))
+        entries.append(keys.extent)
         for field in fields {
-            try addValueEntries(of: record, field, values, under: prefix, words, to: &entries)
+            try addValueEntries(of: keys, field, values, words, to: &entries)
             guard field.marks.contains(.searchable) else { continue }
-            EntryWriter(of: record, field, under: prefix)
-                .addTokens(try values.words(of: field, words), to: &entries)
+            EntryWriter(of: keys, field).addTokens(try values.words(of: field, words), to: &entries)
         }
         return entries
     }
 
     static func extent(of record: StoredRecord, under prefix: Bytes = []) -> Bytes {
-        var key = IndexKey.prefix(.extent, of: "", recordType: record.recordType, under: prefix)
-        key.append(record.name)
-        return key.bytes
+        RecordKeys(record, under: prefix).extent
     }
 
     /// Returns the entries of one field, of every kind that its marks ask for; an entry may occur twice.
@@ -99,25 +99,25 @@ package struct IndexEntries: Hashable, Sendable {
     static func entries(
         of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes = []
     ) throws -> [Bytes] {
+        let keys = RecordKeys(record, under: prefix)
         var entries: [Bytes] = []
-        try addValueEntries(of: record, field, values, under: prefix, PreparedWords(), to: &entries)
+        try addValueEntries(of: keys, field, values, PreparedWords(), to: &entries)
         if field.marks.contains(.searchable) {
-            EntryWriter(of: record, field, under: prefix)
-                .addTokens(try values.words(of: field, PreparedWords()), to: &entries)
+            EntryWriter(of: keys, field).addTokens(try values.words(of: field, PreparedWords()), to: &entries)
         }
         return entries
     }
 
     /// Adds the entries of one field but those of its words.
     private static func addValueEntries(
-        of record: StoredRecord, _ field: IndexedField, _ values: IndexedValues, under prefix: Bytes,
-        _ words: PreparedWords, to entries: inout [Bytes]
+        of record: RecordKeys, _ field: IndexedField, _ values: IndexedValues, _ words: PreparedWords,
+        to entries: inout [Bytes]
     ) throws {
         // Names are in the extent already; only an order by them needs entries of its own.
         let needed: IndexMarks =
             field.name == QueryKey.SystemField.recordName.schemaName ? .sortable : [.queryable, .sortable]
         if field.marks.isDisjoint(with: needed) { return }
-        let writer = EntryWriter(of: record, field, under: prefix)
+        let writer = EntryWriter(of: record, field)
         if let beginning = values.beginning(of: field, words) {
             writer.addBeginning(beginning, to: &entries)
         } else {
@@ -135,18 +135,36 @@ extension [Bytes] {
     }
 }
 
+/// What all entries of one record have in common.
+private struct RecordKeys {
+    /// The beginning: the zone's prefix, or nothing, and the record type.
+    let typePrefix: Bytes
+    /// The end: the record's name.
+    let name: KeyBuilder
+
+    init(_ record: StoredRecord, under prefix: Bytes) {
+        typePrefix = IndexKey.typePrefix(record.recordType, under: prefix)
+        var name = KeyBuilder(capacity: record.name.utf8.count + 2)
+        name.append(record.name)
+        self.name = name
+    }
+
+    /// The entry of the record's type.
+    var extent: Bytes {
+        var key = IndexKey.prefix(.extent, of: "", underType: typePrefix)
+        key.append(name)
+        return key.bytes
+    }
+}
+
 /// Makes the entries of one field of one record.
 private struct EntryWriter {
-    var prefix: Bytes
-    var recordType: String
-    var field: String
-    var recordName: String
+    private let record: RecordKeys
+    private let field: String
 
-    init(of record: StoredRecord, _ field: IndexedField, under prefix: Bytes) {
-        self.prefix = prefix
-        recordType = record.recordType
+    init(of record: RecordKeys, _ field: IndexedField) {
+        self.record = record
         self.field = field.name
-        recordName = record.name
     }
 
     func addValues(_ value: FieldValue?, _ field: IndexedField, to entries: inout [Bytes]) {
@@ -191,9 +209,9 @@ private struct EntryWriter {
     }
 
     private func add(_ kind: IndexKey.Kind, to entries: inout [Bytes], _ value: (inout KeyBuilder) -> Bool) {
-        var key = IndexKey.prefix(kind, of: field, recordType: recordType, under: prefix)
+        var key = IndexKey.prefix(kind, of: field, underType: record.typePrefix)
         guard value(&key) else { return }
-        key.append(recordName)
+        key.append(record.name)
         entries.append(key.bytes)
     }
 }

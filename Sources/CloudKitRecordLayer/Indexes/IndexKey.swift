@@ -21,10 +21,21 @@ enum IndexKey {
 
     static func zonePrefix(_ zone: UInt32) -> Bytes { KeyBuilder(.index, zone: zone, capacity: 8).bytes }
 
+    /// Returns the beginning of every entry of one record type, under a zone's prefix or nothing.
+    static func typePrefix(_ recordType: String, under prefix: Bytes = []) -> Bytes {
+        var key = KeyBuilder(prefix: prefix, capacity: recordType.utf8.count + 2)
+        key.append(recordType)
+        return key.bytes
+    }
+
     /// Returns the beginning of every entry of one index, under a zone's prefix or nothing.
     static func prefix(_ kind: Kind, of field: String, recordType: String, under prefix: Bytes = []) -> KeyBuilder {
-        var key = KeyBuilder(prefix: prefix, capacity: recordType.utf8.count + field.utf8.count + 96)
-        key.append(recordType)
+        self.prefix(kind, of: field, underType: typePrefix(recordType, under: prefix))
+    }
+
+    /// Returns the beginning of every entry of one index, under the prefix of its record type.
+    static func prefix(_ kind: Kind, of field: String, underType typePrefix: Bytes) -> KeyBuilder {
+        var key = KeyBuilder(prefix: typePrefix, capacity: field.utf8.count + 96)
         key.append(kind.rawValue)
         if kind != .extent { key.append(field) }
         return key

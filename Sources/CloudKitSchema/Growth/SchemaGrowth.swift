@@ -59,8 +59,11 @@ package struct SchemaGrowth: Sendable {
     ) throws(RequestFailure) -> [Field] {
         var added: [String: FieldDefinition] = [:]
         var fitting = fields
-        for (index, field) in fields.enumerated() {
+        for index in fields.indices {
+            let field = fields[index]
             let defined = known.fields[field.name] ?? added[field.name]
+            // Nearly all, without a copy of the fields.
+            if field.type == defined?.type { continue }
             switch FieldFit(field, of: known.name, defined: defined, in: environment) {
             case .fits(let field):
                 fitting[index] = field

@@ -55,13 +55,15 @@ final class ServedRequestLog: Sendable {
         refresh()
         let known = knownSaves.withLock { $0[partition] ?? [] }
         var fresh: Set<SaveSignature> = []
+        // Most records of a batch are like the one before them.
+        var last: SaveSignature?
         for (item, outcome) in zip(items, outcomes) {
             guard case .record(let record) = outcome, !item.kind.isDelete else { continue }
-            let fields = schema[record.recordType]?.fields
+            if let last, last.isSurely(of: record.recordType, item.fields) { continue }
             let signature = SaveSignature(
-                recordType: record.recordType, names: item.fields.map(\.name),
-                types: item.fields.map { fields?[$0.name]?.type ?? $0.type.definite })
+                recordType: record.recordType, fields: item.fields, defined: schema[record.recordType]?.fields)
             if !known.contains(signature) { fresh.insert(signature) }
+            last = signature
         }
         if fresh.isEmpty { return }
         guard await note(fresh.flatMap(\.rows), in: partition) else { return }
@@ -116,9 +118,21 @@ final class ServedRequestLog: Sendable {
 
 /// The type and the fields of a save, by which one like it is recognised without its rows.
 private struct SaveSignature: Hashable, Sendable {
-    var recordType: String
-    var names: [String]
-    var types: [FieldType]
+    private let recordType: String
+    private let names: [String]
+    private let types: [FieldType]
+
+    init(recordType: String, fields: [Field], defined: [String: FieldDefinition]?) {
+        self.recordType = recordType
+        names = fields.map { $0.name }
+        types = fields.map { defined?[$0.name]?.type ?? $0.type.definite }
+    }
+
+    /// Returns whether a save has this signature, which is sure if its fields have these names and types.
+    func isSurely(of recordType: String, _ fields: [Field]) -> Bool {
+        guard recordType == self.recordType, fields.count == names.count else { return false }
+        return fields.indices.allSatisfy { fields[$0].name == names[$0] && fields[$0].type == types[$0] }
+    }
 
     /// The shapes of the save: its type, and each field of it.
     var rows: [ServedRequestRow] {
