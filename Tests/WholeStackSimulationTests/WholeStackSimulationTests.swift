@@ -22,6 +22,12 @@ import Testing
         #expect(status == 0, "\(text.suffix(4000))")
     }
 
+    /// A save whose answer was lost was reported with the version of another device's edit, over which the next one was written.
+    @Test func `a repeated save does not hide what others have changed since`() async throws {
+        let (status, text) = try await run(["--seed", "431581"])
+        #expect(status == 0, "\(text.suffix(4000))")
+    }
+
     @Test(arguments: ["lost-commit", "swapped-answer", "forged-answer", "lost-notifications"])
     func `a planted fault is noticed`(fault: String) async throws {
         let (status, text) = try await run(["--count", "6", "--workers", "2", "--plant", fault])

@@ -88,9 +88,10 @@ struct RecordModification {
                 let sharingSent = (sent as? CKShare)?.sharing.content
                 share.revise { $0.acknowledge(saved, sent: sharingSent ?? $0.content) }
             }
-            return .success(
-                outcome.item.isKnownWhole && !outcome.isOvertaken
-                    ? try Self.whole(saved, sent: sent) : try CKRecord.answered(saved, asset: asset))
+            if outcome.item.isKnownWhole, !outcome.isOvertaken { return .success(try Self.whole(saved, sent: sent)) }
+            let answered = try CKRecord.answered(saved, asset: asset)
+            if outcome.isOvertaken { answered.content.revise { $0.overtakenSave = sent } }
+            return .success(answered)
         } catch CallFailure.refused(let refusal) {
             return .failure(CKError(refusal, saving: sent, server: outcome.serverRecord))
         } catch let failure as CallFailure {

@@ -272,7 +272,9 @@ private struct RecordsOutcome {
     mutating func note(_ record: CKRecord, _ result: Result<CKRecord, any Error>?) {
         switch result ?? .failure(CKError(.answerMalformed(status: 200))) {
         case .success(let current):
-            saved.append(current)
+            // An app with an edit that waits takes no more than the version: with that of a record which others have changed since, it would
+            // write over changes that it has not seen (B-THR-07).
+            saved.append(current.state.overtakenSave ?? current)
             settled.insert(.saveRecord(record.recordID))
         case .failure(let error):
             fail(record, CKError.any(error))
