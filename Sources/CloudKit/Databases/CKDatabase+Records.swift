@@ -97,7 +97,8 @@ extension CKDatabase {
     /// Saves and deletes records and returns the result of each item, also of those in an atomic batch that failed.
     nonisolated(nonsending) func modifyingRecords(
         saving recordsToSave: [CKRecord], deleting recordIDsToDelete: [CKRecord.ID],
-        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true
+        savePolicy: CKModifyRecordsOperation.RecordSavePolicy = .ifServerRecordUnchanged, atomically: Bool = true,
+        reportsOvertakenAsSent: Bool = false
     ) async throws -> (
         saveResults: [CKRecord.ID: Result<CKRecord, any Error>], deleteResults: [CKRecord.ID: Result<Void, any Error>]
     ) {
@@ -105,7 +106,7 @@ extension CKDatabase {
             let requests = requests()
             let modification = try RecordModification(
                 saving: recordsToSave, deleting: recordIDsToDelete, rule: savePolicy.rule, isAtomic: atomically,
-                scope: scope, address: requests.address)
+                scope: scope, address: requests.address, reportsOvertakenAsSent: reportsOvertakenAsSent)
             let outcomes = try await requests.sendByZone(modification.plan)
             var saveResults: [CKRecord.ID: Result<CKRecord, any Error>] = [:]
             var deleteResults: [CKRecord.ID: Result<Void, any Error>] = [:]

@@ -281,8 +281,6 @@ struct RecordState {
     var encrypted: RecordFields
     /// A Boolean value that indicates whether the app set or removed the parent since the last fetch, decoding or save.
     var parentChanged: Bool
-    /// Of the answer to a save whose record others have changed since: the record as it was sent.
-    var overtakenSave: CKRecord?
 
     /// - Parameter ancestorSystem: nil: the same, nothing was changed since.
     init(

@@ -20,15 +20,19 @@ struct RecordModification {
     private let sent: [CKRecord]
     private let recordIDs: [CKRecord.ID]
     private let address: DatabaseAddress?
+    private let reportsOvertakenAsSent: Bool
 
+    /// - Parameter reportsOvertakenAsSent: Whether the result of a save whose record others have changed since (B-THR-07) is the record as it
+    ///   was sent, in place of the record as it is now.
     /// - Throws: `CallFailure.limitExceeded`, `.invalidArguments` (B-LIM-01, B-BAT-07, B-BAT-08), also for a value that cannot
     ///   be sent, or not to this database.
     init(
         saving records: [CKRecord], deleting recordIDs: [CKRecord.ID],
         rule: SaveRule, isAtomic: Bool, scope: DatabaseScope,
-        clientChangeToken: [UInt8]? = nil, address: DatabaseAddress? = nil
+        clientChangeToken: [UInt8]? = nil, address: DatabaseAddress? = nil, reportsOvertakenAsSent: Bool = false
     ) throws(CallFailure) {
         self.address = address
+        self.reportsOvertakenAsSent = reportsOvertakenAsSent
         self.records = records
         self.recordIDs = recordIDs
         var saves: [ModifyPlan.Item] = []
@@ -88,10 +92,10 @@ struct RecordModification {
                 let sharingSent = (sent as? CKShare)?.sharing.content
                 share.revise { $0.acknowledge(saved, sent: sharingSent ?? $0.content) }
             }
-            if outcome.item.isKnownWhole, !outcome.isOvertaken { return .success(try Self.whole(saved, sent: sent)) }
-            let answered = try CKRecord.answered(saved, asset: asset)
-            if outcome.isOvertaken { answered.content.revise { $0.overtakenSave = sent } }
-            return .success(answered)
+            if outcome.isOvertaken, reportsOvertakenAsSent { return .success(sent) }
+            return .success(
+                outcome.item.isKnownWhole && !outcome.isOvertaken
+                    ? try Self.whole(saved, sent: sent) : try CKRecord.answered(saved, asset: asset))
         } catch CallFailure.refused(let refusal) {
             return .failure(CKError(refusal, saving: sent, server: outcome.serverRecord))
         } catch let failure as CallFailure {

@@ -128,8 +128,10 @@ extension CKSyncEngine {
         _ part: ZonePart, in group: CKOperationGroup, noting outcome: inout RecordsOutcome
     ) async -> CKError? {
         do {
+            // An app with an edit that waits takes no more than the version: with that of a record which others have changed since, it would
+            // write over changes that it has not seen.
             let results = try await database.configured(group).modifyingRecords(
-                saving: part.saves, deleting: part.deletes, atomically: part.isAtomic)
+                saving: part.saves, deleting: part.deletes, atomically: part.isAtomic, reportsOvertakenAsSent: true)
             for record in part.saves { outcome.note(record, results.saveResults[record.recordID]) }
             for id in part.deletes { outcome.note(id, results.deleteResults[id]) }
             return nil
@@ -272,9 +274,7 @@ private struct RecordsOutcome {
     mutating func note(_ record: CKRecord, _ result: Result<CKRecord, any Error>?) {
         switch result ?? .failure(CKError(.answerMalformed(status: 200))) {
         case .success(let current):
-            // An app with an edit that waits takes no more than the version: with that of a record which others have changed since, it would
-            // write over changes that it has not seen (B-THR-07).
-            saved.append(current.state.overtakenSave ?? current)
+            saved.append(current)
             settled.insert(.saveRecord(record.recordID))
         case .failure(let error):
             fail(record, CKError.any(error))
