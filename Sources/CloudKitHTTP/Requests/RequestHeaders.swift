@@ -58,17 +58,9 @@ package struct RequestHeader: Sendable {
     }
 
     /// Returns whether the field has a name, which is given in lower case.
-    func isNamed(_ name: StaticString) -> Bool {
-        guard self.name.utf8.count == name.utf8CodeUnitCount else { return false }
-        return isNamed(UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
-    }
-
-    fileprivate func isNamed(_ name: String) -> Bool {
-        self.name.utf8.count == name.utf8.count && isNamed(name.utf8)
-    }
-
-    private func isNamed(_ name: some Sequence<UInt8>) -> Bool {
-        self.name.utf8.elementsEqual(name) { byte, wanted in
+    func isNamed(_ name: String) -> Bool {
+        guard self.name.utf8.count == name.utf8.count else { return false }
+        return self.name.utf8.elementsEqual(name.utf8) { byte, wanted in
             let isUpper = byte >= UInt8(ascii: "A") && byte <= UInt8(ascii: "Z")
             return (isUpper ? byte | 0x20 : byte) == wanted
         }

@@ -32,18 +32,16 @@ package struct OutgoingResponse: Sendable {
                 fields.append(field)
             }
         }
-        let isWhole = !response.isSentInPieces && request.method != .head
+        let isHead = request.method == .head
+        let isSentInPieces = !isHead && response.isSentInPieces
         head = ResponseHead(
             status: response.status, requestUUID: request.uuid,
             contentType: fields.contains(where: { $0.name == .contentType }) ? nil : response.contentType,
-            contentLength: isWhole ? nil : response.body.byteCount, fields: fields)
-        body =
-            request.method == .head
-            ? ResponseBody(byteBuffer: ByteBuffer())
-            : ResponseBody(response, to: request)
+            contentLength: isHead || isSentInPieces ? response.body.byteCount : nil, fields: fields)
+        body = isHead ? ResponseBody(byteBuffer: ByteBuffer()) : ResponseBody(response, to: request)
         // What is sent in pieces ends the request once it has been sent. Its time begins here: already the head waits for a client that
         // does not read.
-        if response.isSentInPieces, request.method != .head {
+        if isSentInPieces {
             request.connection.answerBegan(bytesMin: response.bytesMin(at: minimumRate))
         } else {
             request.connection.requestEnded(leavesBody: request.leavesBody)

@@ -75,8 +75,8 @@ private struct SipHash {
     }
 
     mutating func add(_ text: String) {
-        let isAdded: Void? = text.utf8.withContiguousStorageIfAvailable { add(UnsafeRawBufferPointer($0)) }
-        if isAdded == nil { for byte in text.utf8 { add(byte: byte) } }
+        var text = text
+        text.withUTF8 { add(UnsafeRawBufferPointer($0)) }
     }
 
     mutating func add(_ bytes: UnsafeRawBufferPointer) {
