@@ -17,10 +17,16 @@ package final class EpochStore: Sendable {
     /// - Throws: `CallFailure.accountUnusable` when the file cannot be read.
     package func epoch(of zone: ZoneAddress) throws(CallFailure) -> UInt32 { try known.epoch(of: zone) ?? 0 }
 
+    /// The epochs that this device has seen so far; nil when the file cannot be read. The answer to a request that is sent now shows none
+    /// below.
+    package var seen: HighestSeenEpochs? { try? known }
+
     /// Remembers an epoch that the cloud says a zone has now.
     ///
+    /// - Parameter before: What this device had seen when the request was sent. An epoch below one that came since belongs to an answer
+    ///   that another one has overtaken, and is passed over.
     /// - Throws: `CallFailure.tampered` when it is lower than one seen before.
-    func see(_ epoch: UInt32, of zone: ZoneAddress) throws(CallFailure) {
+    func see(_ epoch: UInt32, of zone: ZoneAddress, since before: HighestSeenEpochs? = nil) throws(CallFailure) {
         // Most zones never leave the first epoch; they need no line in the file.
         if try known.epoch(of: zone) ?? 0 == epoch { return }
         let failure = pins.withLock { pins -> EncryptionError? in
@@ -33,7 +39,10 @@ package final class EpochStore: Sendable {
                 return error
             }
         }
-        if let failure { throw .tampered(failure.description) }
+        if let failure {
+            if let before, before.epoch(of: zone) ?? 0 <= epoch { return }
+            throw .tampered(failure.description)
+        }
         write(epoch, zone)
     }
 

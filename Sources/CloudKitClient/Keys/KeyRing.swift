@@ -246,10 +246,11 @@ final class KeyRing: Sendable {
 
     /// Compares the epochs that the cloud says its zones have with those seen before, and remembers higher ones.
     ///
+    /// - Parameter before: What this device had seen when the request was sent.
     /// - Throws: `CallFailure.tampered` when one is lower.
-    func see(_ zone: Zone) throws(CallFailure) {
+    func see(_ zone: Zone, since before: HighestSeenEpochs?) throws(CallFailure) {
         guard let owner = zone.id.owner.isCaller ? knownUserName : zone.id.owner.recordName else { return }
-        try epochs.see(zone.keyEpoch, of: place(of: zone.id, owner: owner))
+        try epochs.see(zone.keyEpoch, of: place(of: zone.id, owner: owner), since: before)
     }
 
     private func place(of zone: ZoneID, owner: String) -> ZoneAddress {

@@ -40,8 +40,10 @@ struct SharedKeys: Sendable {
     private(set) var statements: [String: HeldStatement] = [:]
     /// The reasons why statements of shares were refused: nothing is sealed for such a share.
     private(set) var distrusted: [String: EncryptionError] = [:]
-    /// The reason why keys offered by the cloud were refused.
-    var refusal: CallFailure?
+    /// The reasons why keys that the last answer offers were refused, by share.
+    private var refusals: [String: CallFailure] = [:]
+    /// The reasons why shares could not be looked at again after an answer that another one may have overtaken.
+    private var unconfirmed: [String: CallFailure] = [:]
 
     /// A statement that was verified, as the cloud carries it and opened.
     struct HeldStatement: Hashable, Sendable {
@@ -147,12 +149,42 @@ struct SharedKeys: Sendable {
         return StatedVersion(held.sealed)
     }
 
+    /// The reason why keys that the last answer offers were refused; nil: none were.
+    var refusal: CallFailure? { refusals.min { $0.key < $1.key }?.value }
+
+    /// Returns why a share is not to be used; nil: it is.
+    func refusal(ofShare share: String) -> CallFailure? {
+        unconfirmed[share] ?? distrusted[share].map { CallFailure($0, record: share) }
+    }
+
+    /// Forgets what was refused of the last answer.
+    mutating func forgetRefusals() {
+        refusals = [:]
+        unconfirmed = [:]
+    }
+
+    /// Notes whether the keys of a share were refused.
+    mutating func noteRefusal(_ failure: CallFailure?, ofShare share: String) { refusals[share] = failure }
+
+    /// Leaves shares as they were before an answer that another one may have overtaken, where they could not be looked at again.
+    mutating func leave(_ shares: [String], as before: SharedKeys, because failure: CallFailure) {
+        for share in shares {
+            statements[share] = before.statements[share]
+            distrusted[share] = before.distrusted[share]
+            refusals[share] = failure
+            unconfirmed[share] = failure
+        }
+    }
+
     /// Distrusts a share that came with keys of an earlier epoch than one that was seen.
-    mutating func noteRollback(of record: Record, seen: UInt32) {
+    ///
+    /// - Parameter pinned: The highest epoch whose key this device has seen.
+    mutating func noteRollback(of record: Record, pinned: UInt32?) {
         guard let epoch = record.sharing?.keys?.epoch else { return }
+        let name = record.id.recordName
         let offered = UInt32(clamping: epoch)
+        let seen = max(pinned ?? 0, highest[name] ?? 0)
         if offered < seen {
-            let name = record.id.recordName
             distrusted[name] = .epochWentBack(.shareKey(share: name), offered: offered, seen: seen)
         }
     }

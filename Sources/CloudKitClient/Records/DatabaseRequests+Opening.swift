@@ -61,13 +61,8 @@ extension DatabaseRequests {
     /// hold their keys.
     func completed(_ known: ZoneKeys, for records: [Record], in zone: ZoneID) async -> ZoneKeys {
         var keys = known
-        keys.shared.refusal = nil
-        take(records, into: &keys)
-        let overtaken = keys.shared.overtaken
-        if !overtaken.isEmpty, records.contains(where: { overtaken.contains($0.id.recordName) }) {
-            // A cloud that goes back in time shows the earlier statement again.
-            take((try? await looked(at: overtaken, in: zone, desiredKeys: [])) ?? [], into: &keys)
-        }
+        keys.shared.forgetRefusals()
+        await take(records, in: zone, into: &keys)
         let remembered = remembered(of: records, in: zone)
         let sealed = records.filter { $0.isSealed || remembered.contains($0.id.recordName) }
         return await completed(keys, toOpen: sealed, in: zone)
@@ -83,7 +78,7 @@ extension DatabaseRequests {
             asked.formUnion(missing)
             guard let found = try? await looked(at: missing, in: zone, desiredKeys: []) else { break }
             for record in found where record.sharing != nil { _ = await verifyIdentities(of: record) }
-            take(found, into: &keys)
+            await take(found, in: zone, into: &keys)
             let names = Set(found.map(\.id.recordName))
             for name in missing where !names.contains(name) { keys.shared.learn(nil, of: name) }
         }
@@ -91,16 +86,43 @@ extension DatabaseRequests {
         return keys
     }
 
-    func take(_ records: [Record], into keys: inout ZoneKeys) {
+    /// Takes in the keys that records offer. Shares of which the device has seen a later state are looked at again: another answer may
+    /// have overtaken this one, while a cloud that goes back in time shows the earlier state once more.
+    func take(_ records: [Record], in zone: ZoneID, into keys: inout ZoneKeys) async {
+        let before = keys.shared
+        var offered = records
+        for _ in 0..<Self.looksMax {
+            take(offered, into: &keys)
+            let names = Set(offered.map(\.id.recordName))
+            let overtaken = keys.shared.overtaken.filter { names.contains($0) }
+            if overtaken.isEmpty { return }
+            do {
+                offered = try await looked(at: overtaken, in: zone, desiredKeys: [])
+            } catch {
+                // The request whose answer this is has been sent, and may have taken effect.
+                let failure = CallFailure(error)
+                return keys.shared.leave(
+                    overtaken, as: before,
+                    because: failure.leavesOutcomeOpen || failure == .cancelled ? failure : .transport(.connectionLost))
+            }
+            let ended = Set(overtaken).subtracting(offered.map(\.id.recordName)).sorted()
+            keys.shared.leave(ended, as: before, because: .refused(RequestFailure(.itemNotFound, "Record not found")))
+        }
+        take(offered, into: &keys)
+    }
+
+    /// A look at a share may be overtaken as well, but hardly this often.
+    private static var looksMax: Int { 3 }
+
+    private func take(_ records: [Record], into keys: inout ZoneKeys) {
         for record in records where record.sharing != nil {
+            let share = RecordAddress(zone: keys.place, name: record.id.recordName)
             do throws(CallFailure) {
                 keys = try opened(record, with: keys)
+                keys.shared.noteRefusal(nil, ofShare: share.name)
             } catch {
-                keys.shared.refusal = error
-                let share = RecordAddress(zone: keys.place, name: record.id.recordName)
-                if let seen = connection.keys.highestEpoch(of: share) {
-                    keys.shared.noteRollback(of: record, seen: seen)
-                }
+                keys.shared.noteRefusal(error, ofShare: share.name)
+                keys.shared.noteRollback(of: record, pinned: connection.keys.highestEpoch(of: share))
             }
         }
         keys.learn(records)
@@ -143,10 +165,12 @@ extension DatabaseRequests {
 
     /// Checks a zone of a response; one whose key epoch decreased is refused: the cloud would make this device seal for
     /// users who lost access.
-    func verified(_ zone: Zone) -> Result<Zone, CallFailure> {
+    ///
+    /// - Parameter before: The epochs that this device had seen when the request was sent.
+    func verified(_ zone: Zone, since before: HighestSeenEpochs?) -> Result<Zone, CallFailure> {
         guard scope != .public else { return .success(zone) }
         do throws(CallFailure) {
-            try connection.keys.see(zone)
+            try connection.keys.see(zone, since: before)
             return .success(zone)
         } catch {
             // A failure of the profile's own file is reported when values have to be sealed.
@@ -200,9 +224,9 @@ private struct RecordOpener {
 
     private mutating func opened(_ record: Record, wanted: Set<String>?) -> OpenedRecord {
         if record.sharing != nil,
-            let refusal = keys[record.id.zoneID]?.shared.distrusted[record.id.recordName]
+            let refusal = keys[record.id.zoneID]?.shared.refusal(ofShare: record.id.recordName)
         {
-            return OpenedRecord(record, values: .failure(CallFailure(refusal, record: record.id.recordName)))
+            return OpenedRecord(record, values: .failure(refusal))
         }
         guard record.isSealed || record.isStated else {
             var opened = OpenedRecord(record)

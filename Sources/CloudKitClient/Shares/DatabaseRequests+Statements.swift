@@ -12,12 +12,14 @@ extension DatabaseRequests {
         var batch = batch
         let zone = batch.zoneID
         var found = try await looked(at: changed.map { batch.items[$0].id.recordName }, in: zone, desiredKeys: [])
-        take(found, into: &keys)
+        keys.shared.forgetRefusals()
+        await take(found, in: zone, into: &keys)
         if found.contains(where: { keys.shared.newestKey(of: $0.id.recordName) == nil && $0.sharing?.keys != nil }) {
             // The owner follows an administrator's epoch first.
             found = await maintained(found)
             keys = try await zoneKeys(zone)
-            take(found, into: &keys)
+            keys.shared.forgetRefusals()
+            await take(found, in: zone, into: &keys)
         }
         for index in changed {
             let name = batch.items[index].id.recordName
@@ -30,7 +32,7 @@ extension DatabaseRequests {
                 if keys.isOwn { try connection.keys.confirm(change.answers(in: share, root: sharing.root)) }
                 continue
             }
-            if let refusal = keys.shared.distrusted[name] { throw CallFailure(refusal, record: name) }
+            if let refusal = keys.shared.refusal(ofShare: name) { throw refusal }
             // Without the key or the right to invite, a device gives nobody access: participants wait for another one.
             guard let held = keys.shared.statements[name], let key = keys.shared.newestKey(of: name),
                 keys.isOwn || keys.shared.authorities[name] != nil

@@ -59,7 +59,7 @@ extension DatabaseRequests {
         }
         if !shares.isEmpty {
             let found = await maintained(try await looked(at: shares.sorted(), in: zone, desiredKeys: []))
-            take(found, into: &keys)
+            await take(found, in: zone, into: &keys)
             // Participants of a share that has ended still have its key.
             for name in shares.subtracting(found.map(\.id.recordName)) { keys.shared.learnAbsence(of: name) }
         }
@@ -84,7 +84,8 @@ extension DatabaseRequests {
         for _ in 0..<TreeKeys.depthMax {
             let unknown = frontier.filter { keys.shared.standings[$0] == nil }.sorted().prefix(RequestLimits.itemsMax)
             if !unknown.isEmpty {
-                take(await maintained(try await looked(at: unknown, in: zone, desiredKeys: [])), into: &keys)
+                let found = await maintained(try await looked(at: unknown, in: zone, desiredKeys: []))
+                await take(found, in: zone, into: &keys)
                 for name in unknown where keys.shared.standings[name] == nil { keys.shared.learnAbsence(of: name) }
             }
             frontier = Set(

@@ -42,11 +42,12 @@ extension DatabaseRequests {
     /// Sends the operations in one request.
     package func modify(_ plan: ZoneModification) async throws -> [ZoneItemOutcome] {
         guard !plan.operations.isEmpty else { return [] }
+        let before = connection.keys.epochs.seen
         return zip(plan.operations, try await modifyZones(plan.operations)).map { operation, outcome in
             ZoneItemOutcome(
                 operation: operation,
                 result: outcome.result.flatMap { zone in
-                    zone.map { verified($0).map(Optional.some) } ?? .success(nil)
+                    zone.map { verified($0, since: before).map(Optional.some) } ?? .success(nil)
                 })
         }
     }
@@ -56,12 +57,16 @@ extension DatabaseRequests {
         var seen: Set<ZoneID> = []
         let ids = ids.filter { seen.insert($0).inserted }
         guard !ids.isEmpty else { return [] }
-        return zip(ids, try await lookupZones(ids)).map { id, outcome in (id, outcome.zone.flatMap(verified)) }
+        let before = connection.keys.epochs.seen
+        return zip(ids, try await lookupZones(ids)).map { id, outcome in
+            (id, outcome.zone.flatMap { verified($0, since: before) })
+        }
     }
 
     /// Fetches every zone of the database (B-ZN-13).
     package func allZones() async throws -> [Zone] {
-        try await listZones().compactMap { try? $0.zone.get() }.map { try verified($0).get() }
+        let before = connection.keys.epochs.seen
+        return try await listZones().compactMap { try? $0.zone.get() }.map { try verified($0, since: before).get() }
     }
 }
 

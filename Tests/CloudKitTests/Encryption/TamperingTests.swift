@@ -2,6 +2,7 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudKit
@@ -126,6 +127,29 @@ import Testing
         #expect(error?.localizedDescription.contains("went back in time") == true)
         _ = try await database.recordZone(for: Self.zoneID)
         #expect(try epochs.epoch(of: SampleKeys.zone().place) == 3)
+    }
+
+    @Test func `B-TM-05 an answer that another one has overtaken is no decreased epoch`() async throws {
+        let epochs = EpochStore()
+        let asking = Mutex<CKDatabase?>(nil)
+        @Sendable func answer(_ epoch: UInt32) -> TransportResponse {
+            .zones([.zone(Zone(id: ZoneID(zoneName: "Z"), capabilities: .custom, syncToken: "t", keyEpoch: epoch))])
+        }
+        let transport = ScriptedTransport(
+            { _ in
+                // The second request is answered first.
+                _ = try await asking.withLock { $0 }?.recordZone(for: Self.zoneID)
+                return answer(2)
+            }, { _ in answer(3) }, { _ in answer(2) })
+        let database = CKContainer.scripted(
+            transport, account: ScriptedAccount(secret: SampleKeys.secret), epochs: epochs
+        ).privateCloudDatabase
+        asking.withLock { $0 = database }
+        _ = try await database.recordZone(for: Self.zoneID)
+        asking.withLock { $0 = nil }
+        #expect(try epochs.epoch(of: SampleKeys.zone().place) == 3)
+        let error = await #expect(throws: CKError.self) { _ = try await database.recordZone(for: Self.zoneID) }
+        #expect(error?.code == .internalError)
     }
 
     @Test func `saved values are sealed before they leave, under the epoch that opened last`() async throws {
