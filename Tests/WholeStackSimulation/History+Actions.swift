@@ -47,9 +47,9 @@ struct Step {
     let place: Place
     let chance: Chance
 
-    private var ledger: Ledger { history.ledger }
-    private var database: CKDatabase { place.database(app.container) }
-    private var now: Int64 { history.trail.time }
+    var ledger: Ledger { history.ledger }
+    var database: CKDatabase { place.database(app.container) }
+    var now: Int64 { history.trail.time }
 
     private func anyName() -> String {
         if place.scope == .public { return "\(device.user.name)\(chance.number(0..<3))" }
@@ -74,7 +74,7 @@ struct Step {
         await save(record, name)
     }
 
-    private func create(_ name: String) async {
+    func create(_ name: String) async {
         let record = CKRecord(recordType: place.recordType, recordID: place.id(name))
         if let root = place.root { record.setParent(root) }
         await save(record, name)
@@ -83,13 +83,14 @@ struct Step {
     private func save(_ record: CKRecord, _ name: String) async {
         let stamp = ledger.makeStamp()
         let base = record.recordChangeTag
+        let start = now
         Content(stamp: stamp).fill(record, isSealed: place.isSealed)
         let attempt = ledger.begin(place.cell(name), stamp: stamp, base: base, by: device.name, at: now)
         do {
             let saved = try await database.save(record)
             settle([attempt], .success(()))
             history.observe(saved, at: place, keys: nil)
-            judgePermission(name)
+            judgePermission(name, since: start)
         } catch {
             settle([attempt], .failure(error))
             history.expect(error, of: "save", at: place)
@@ -101,17 +102,29 @@ struct Step {
     private func settle(_ attempts: [Int], _ result: Result<Void, any Error>) {
         // The app that would learn of it has ended.
         guard !app.network.isGone else { return }
-        for attempt in attempts { ledger.end(attempt, history.outcome(result), at: now) }
+        var outcome = history.outcome(result)
+        // The answer to a repeated request may be that of the time after the user lost the right.
+        if place.isContested, outcome == .refused { outcome = .unknown }
+        for attempt in attempts { ledger.end(attempt, outcome, at: now) }
     }
 
     /// Reports a write that the access table refuses.
-    private func judgePermission(_ name: String) {
+    private func judgePermission(_ name: String, since start: Int64) {
+        judgeMembership([.hasAccepted, .mayWrite], since: start, "wrote \(name)")
         switch place.writes {
         case .all: break
         case .none: history.violated("\(device.name) wrote \(place.cell(name)), which is read-only")
         case .own where !name.hasPrefix(device.user.name):
             history.violated("\(device.name) wrote \(place.cell(name)) of another user")
         case .own: break
+        }
+    }
+
+    /// Reports an answer to a guest who cannot have had some rights since the request began.
+    private func judgeMembership(_ rights: [SharingLedger.Right], since start: Int64, _ what: String) {
+        guard place.isContested, let sharing = history.sharing else { return }
+        for right in rights where sharing.wasImpossible(right, of: device.user.name, from: start, to: now) {
+            history.violated("\(device.name) \(what), although \(right) had ended")
         }
     }
 
@@ -134,6 +147,7 @@ struct Step {
         var records: [CKRecord] = []
         var deletions: [CKRecord.ID] = []
         var attempts: [CKRecord.ID: Int] = [:]
+        var start: Int64 = 0
     }
 
     /// - Parameter isFresh: Whether the records have names that nobody else uses.
@@ -149,6 +163,7 @@ struct Step {
             names = Array(Set((0..<3).map { _ in anyName() })).sorted()
         }
         let known = isFresh || chance.percent(30) ? [:] : await fetched(names, keys: nil)
+        batch.start = now
         for name in names {
             if !isFresh, chance.percent(20) {
                 batch.deletions.append(place.id(name))
@@ -202,7 +217,7 @@ struct Step {
     private func take(_ id: CKRecord.ID, _ result: Result<Void, any Error>, _ batch: Batch) {
         if case .failure(let error) = result { history.expect(error, of: "item", at: place) }
         if case .success = result, batch.records.contains(where: { $0.recordID == id }) {
-            judgePermission(id.recordName)
+            judgePermission(id.recordName, since: batch.start)
         }
         if let attempt = batch.attempts[id] { settle([attempt], result) }
     }
@@ -244,7 +259,8 @@ struct Step {
     // MARK: Reading
 
     /// Returns the records with these names that can be read.
-    private func fetched(_ names: [String], keys: [String]?) async -> [String: CKRecord] {
+    func fetched(_ names: [String], keys: [String]?) async -> [String: CKRecord] {
+        let start = now
         do {
             let results = try await database.records(for: names.map(place.id), desiredKeys: keys.map { $0 + ["stamp"] })
             var records: [String: CKRecord] = [:]
@@ -257,6 +273,7 @@ struct Step {
                         continue
                     }
                     history.observe(record, at: place, keys: keys)
+                    judgeMembership([.hasAccepted], since: start, "read \(id.recordName)")
                     records[id.recordName] = record
                 case .failure(let error): history.expect(error, of: "fetch", at: place)
                 }

@@ -21,7 +21,7 @@ extension History {
         disk.isTroubled.value = true
         let works = Shared<[Work]>([])
         let next = Shared(UInt64(1000 * (round + 1)))
-        func work(_ device: SimulatedDevice, _ count: Int) {
+        func work(_ device: SimulatedDevice, _ count: Int, inCircle: Bool = false) {
             guard let app = device.app else { return }
             for _ in 0..<count {
                 next.value += 1
@@ -29,18 +29,24 @@ extension History {
                 let chance = Chance(seed: seed, subject: next.value)
                 works.value.append(work)
                 Task {
-                    await self.act(device, chance)
+                    if inCircle { await self.actInCircle(device, chance) } else { await self.act(device, chance) }
                     work.isOver.value = true
                 }
             }
         }
         for device in devices { work(device, 2) }
+        if sharing != nil {
+            for device in devices { work(device, 1, inCircle: true) }
+        }
         let deadline = trail.time + 3600_000_000
         var hasTrouble = true
         while works.value.contains(where: \.isUnderWay) || hasTrouble {
             try? await Task.sleep(for: .milliseconds(chance.number(100..<3000)))
             hasTrouble = works.value.contains(where: \.isUnderWay) && trail.time < deadline - 3000_000_000
-            if hasTrouble, let device = await makeTrouble() { work(device, 1) }
+            if hasTrouble, let device = await makeTrouble() {
+                work(device, 1)
+                if sharing != nil { work(device, 1, inCircle: true) }
+            }
             guard trail.time < deadline else {
                 let names = works.value.filter(\.isUnderWay).map(\.device.name)
                 return violated("calls of \(names) never ended")

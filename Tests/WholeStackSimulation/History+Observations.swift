@@ -163,11 +163,14 @@ extension History {
                 [.serverRecordChanged, .unknownItem, .batchRequestFailed, .zoneNotFound]
             case "delete": [.zoneNotFound, .serverRecordChanged]
             case "fetch", "query", "follow": [.unknownItem, .zoneNotFound, .changeTokenExpired]
+            case "share": [.serverRecordChanged, .unknownItem, .alreadyShared, .batchRequestFailed]
             case "zone": [.zoneNotFound, .serverRejectedRequest]
             case "subscribe": [.unknownItem, .zoneNotFound, .serverRejectedRequest]
             default: []
             }
         if always.contains(error.code) || own.contains(error.code) { return }
+        let ofMembers: Set<CKError.Code> = [.permissionFailure, .unknownItem, .zoneNotFound, .changeTokenExpired]
+        if place.isContested, ofMembers.contains(error.code) { return }
         if error.code == .permissionFailure, place.writes != .all { return }
         // A record that was deleted since it was fetched is made again by a save without its parent, which did not change: outside of the share.
         if error.code == .permissionFailure, place.root != nil, place.scope == .shared,

@@ -29,6 +29,8 @@ final class History: Sendable {
     let club = CKRecordZone.ID(zoneName: "Club")
     /// Whether the zone is shared as a whole.
     let sharesZone: Bool
+    /// The members of the share that changes; nil in histories without one.
+    let sharing: SharingLedger?
     /// Ada's name in the container.
     let ownerName = Shared("")
     /// The time from which a user's subscriptions exist.
@@ -58,6 +60,12 @@ final class History: Sendable {
         chance = Chance(seed: planted == .chance ? seed &+ UInt64(getpid()) : seed, subject: 0)
         repeats = seed % 2 == 1
         sharesZone = chance.percent(40)
+        if seed >= Self.firstSeedWithCircle {
+            sharing = SharingLedger(
+                sharesZone: chance.percent(40), guests: chance.percent(50) ? ["ben", "cal"] : ["ben"], trail: trail)
+        } else {
+            sharing = nil
+        }
         disk = Disk(Chance(seed: seed, subject: 1), trail: trail, planted: planted)
         cloud = SimulatedCloud(disk: disk, trail: trail, name: "cloud-\(seed)")
         cloud.start()
@@ -134,6 +142,7 @@ final class History: Sendable {
                 endpoint: cloud.endpoint, apiToken: apiToken, token: token)
         }
         try await prepareShare()
+        try await prepareCircle()
         for device in devices { await device.app?.notes.start() }
     }
 
@@ -216,6 +225,7 @@ final class History: Sendable {
             places.append(
                 Place(owner: user, scope: .private, zoneID: CKRecordZone.ID(zoneName: "Vault"), writes: .all))
             places.append(clubPlace(zoneID: club, scope: .private, writes: .all))
+            if let circle = circle(of: device) { places.append(circle) }
         } else if let writes = rights.value[user] {
             let shared = CKRecordZone.ID(zoneName: "Club", ownerName: ownerName.value)
             places.append(clubPlace(zoneID: shared, scope: .shared, writes: writes))

@@ -10,6 +10,8 @@ struct Place: Sendable {
     var writes: Writes
     /// The record below which others' records have to be; nil: the zone is shared as a whole, or not at all.
     var root: CKRecord.ID?
+    /// Whether the user's rights change meanwhile.
+    var isContested = false
 
     enum Writes: Sendable {
         case all
@@ -23,6 +25,8 @@ struct Place: Sendable {
     var recordType: String { scope == .public ? "Post" : "Item" }
 
     func cell(_ name: String) -> Cell { Cell(owner: owner, zone: zoneID.zoneName, name: name) }
+    /// The place of a share, whose title is its content.
+    func shareCell(_ name: String) -> Cell { Cell(owner: owner, zone: zoneID.zoneName + " share", name: name) }
     func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
     func database(_ container: CKContainer) -> CKDatabase { container.database(with: scope) }

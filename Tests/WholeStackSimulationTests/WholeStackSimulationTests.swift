@@ -17,6 +17,20 @@ import Testing
         #expect(status == 0, "repeat with script/simulate --seed N: \(text.suffix(4000))")
     }
 
+    /// From this seed on the members of a share change while everything else happens.
+    @Test func `B-TM-05, B-ACP-06 no history with a changing share breaks an invariant`() async throws {
+        let (status, text) = try await run(["--first", "500000", "--count", "\(Self.count)", "--workers", "2"])
+        #expect(status == 0, "repeat with script/simulate --seed N: \(text.suffix(4000))")
+    }
+
+    /// Answers about a share that others had overtaken could not be asked for again, or the share had ended.
+    @Test(arguments: ["500025", "500085"]) func `an overtaken answer is no cloud that went back in time`(
+        seed: String
+    ) async throws {
+        let (status, text) = try await run(["--seed", seed])
+        #expect(status == 0, "\(text.suffix(4000))")
+    }
+
     @Test func `a seed that runs twice leaves the same trail`() async throws {
         let (status, text) = try await run(["--first", "1000000", "--count", "4", "--workers", "2", "--twice"])
         #expect(status == 0, "\(text.suffix(4000))")

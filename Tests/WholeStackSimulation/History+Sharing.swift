@@ -1,0 +1,334 @@
+import CloudKit
+import Foundation
+
+// A share that changes while everything else happens.
+extension History {
+    /// The zone whose share changes, as Ada names it.
+    static let circle = CKRecordZone.ID(zoneName: "Circle")
+
+    /// The first seed whose history has it; those before stay as they were.
+    static let firstSeedWithCircle: UInt64 = 500_000
+
+    /// Returns the zone as a device reaches it, while its user is a member.
+    func circle(of device: SimulatedDevice) -> Place? {
+        guard let sharing else { return nil }
+        let user = device.user.name
+        guard user == "ada" || sharing.guests.contains(user) else { return nil }
+        let isOwn = user == "ada"
+        let zoneID = isOwn ? Self.circle : CKRecordZone.ID(zoneName: "Circle", ownerName: ownerName.value)
+        return Place(
+            owner: "ada", scope: isOwn ? .private : .shared, zoneID: zoneID, writes: .all,
+            root: sharing.sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), isContested: !isOwn)
+    }
+
+    /// Makes the zone and its share, undisturbed.
+    func prepareCircle() async throws {
+        guard let sharing, let app = devices[0].app, let place = circle(of: devices[0]) else { return }
+        let zone = CKRecordZone(zoneID: Self.circle)
+        if sharing.sharesZone, chance.percent(50) { zone.encryptionScope = .perZone }
+        let database = app.container.privateCloudDatabase
+        try await database.save(zone)
+        if let root = place.root { try await database.save(CKRecord(recordType: "Item", recordID: root)) }
+        let step = Step(history: self, device: devices[0], app: app, place: place, chance: chance)
+        // A query is refused before the schema has its fields.
+        await step.create("r0")
+        await step.share(sharing.guests)
+        for device in devices where device.name.hasSuffix("-1") && sharing.guests.contains(device.user.name) {
+            guard let app = device.app, let place = circle(of: device) else { continue }
+            await Step(history: self, device: device, app: app, place: place, chance: chance).accept()
+        }
+        for guest in sharing.guests where !sharing.isPossible(.hasAccepted, true, of: guest) {
+            violated("\(guest) could not accept")
+        }
+    }
+
+    /// Everything that one task of a device does in the zone.
+    func actInCircle(_ device: SimulatedDevice, _ chance: Chance) async {
+        for _ in 0..<chance.number(3..<7) {
+            guard let app = device.app, let place = circle(of: device) else { return }
+            try? await Task.sleep(for: .milliseconds(chance.number(0..<4000)))
+            guard !app.network.isGone else { return }
+            let step = Step(history: self, device: device, app: app, place: place, chance: chance)
+            if device.user.name == "ada", chance.percent(60) {
+                await step.changeShare()
+                continue
+            }
+            switch chance.number(0..<100) {
+            case ..<25 where place.isContested: await step.accept()
+            case ..<35 where place.isContested: await step.leave()
+            case ..<55: await step.save()
+            case ..<65: await step.saveBatch()
+            case ..<75: await step.runOperation()
+            case ..<80: await step.delete()
+            case ..<85: await step.lookUp()
+            case ..<90: await step.query()
+            default: await step.follow()
+            }
+        }
+    }
+
+    // MARK: At rest
+
+    /// Adds the present share to what the cloud has.
+    func collectShare(into content: inout [Cell: Int]) async throws {
+        guard let app = devices[0].app, let place = circle(of: devices[0]) else { return }
+        guard let share = try await share(at: place, in: app.container.privateCloudDatabase) else { return }
+        content[place.shareCell(share.recordID.recordName)] = (share[CKShare.SystemFieldKey.title] as? String).flatMap {
+            Int($0)
+        }
+    }
+
+    /// Returns the share of a place as its owner sees it; nil: there is none.
+    func share(at place: Place, in database: CKDatabase) async throws -> CKShare? {
+        var id = CKRecord.ID(recordName: CKRecordNameZoneWideShare, zoneID: place.zoneID)
+        if let root = place.root {
+            guard let reference = try await database.record(for: root).share else { return nil }
+            id = reference.recordID
+        }
+        do {
+            return try await database.record(for: id) as? CKShare
+        } catch let error as CKError where error.code == .unknownItem {
+            return nil
+        }
+    }
+
+    /// Compares what the share says with what was acknowledged, and what its members read with what the owner has.
+    func judgeCircle(_ content: [Cell: Int]) async throws {
+        guard let sharing, let app = devices[0].app, let place = circle(of: devices[0]) else { return }
+        let share = try await share(at: place, in: app.container.privateCloudDatabase)
+        var expected: [String: Int] = [:]
+        for (cell, stamp) in content where cell.owner == "ada" && cell.zone == place.zoneID.zoneName {
+            expected[cell.name] = stamp
+        }
+        for guest in sharing.guests {
+            let participant = share?.participant(guest)
+            let found: [SharingLedger.Right: Bool] = [
+                .isParticipant: participant != nil,
+                .hasAccepted: participant?.acceptanceStatus == .accepted,
+                .mayWrite: participant?.permission == .readWrite,
+            ]
+            for right in SharingLedger.Right.allCases where participant != nil || right != .mayWrite {
+                let value = found[right] == true
+                if !sharing.isPossible(right, value, of: guest) {
+                    violated("the share says that \(right) of \(guest) is \(value), against what was acknowledged")
+                }
+            }
+            let isMember = found[.hasAccepted] == true
+            for device in devices where device.user.name == guest {
+                guard let app = device.app, let place = circle(of: device) else { continue }
+                if isMember {
+                    try await judgeMember(device, app, place, expected)
+                } else {
+                    try await judgeStranger(device, app, place)
+                }
+            }
+        }
+        for device in devices where device.name.hasSuffix("-1") && sharing.guests.contains(device.user.name) {
+            guard let participant = share?.participant(device.user.name), participant.acceptanceStatus == .accepted
+            else { continue }
+            try await judgeWriting(device, mayWrite: participant.permission == .readWrite)
+        }
+    }
+
+    private func judgeMember(
+        _ device: SimulatedDevice, _ app: SimulatedDevice.Booted, _ place: Place, _ expected: [String: Int]
+    ) async throws {
+        let database = app.container.sharedCloudDatabase
+        guard try await database.allRecordZones().contains(where: { $0.zoneID == place.zoneID }) else {
+            return violated("\(device.name) does not see the zone whose share \(device.user.name) has accepted")
+        }
+        for name in [device.name, "reader-\(device.name)"] {
+            let key = Follower(device: name, life: app.life, owner: place.owner, zone: place.zoneID.zoneName)
+            if name != device.name { followed.value[key] = nil }
+            do {
+                try await follow(key, place, database)
+            } catch let error as CKError where error.code == .changeTokenExpired || error.code == .zoneNotFound {
+                try await follow(key, place, database)
+            }
+            let known = followed.value[key]?.stamps ?? [:]
+            if known != expected {
+                violated("\(name) knows the zone otherwise: \(difference(known, expected))")
+            }
+        }
+    }
+
+    /// Saves a record as a guest.
+    private func judgeWriting(_ device: SimulatedDevice, mayWrite: Bool) async throws {
+        guard let app = device.app, let place = circle(of: device) else { return }
+        let record = CKRecord(recordType: "Item", recordID: place.id("last-\(device.user.name)"))
+        if let root = place.root { record.setParent(root) }
+        let stamp = ledger.makeStamp()
+        Content(stamp: stamp).fill(record, isSealed: true)
+        let attempt = ledger.begin(
+            place.cell(record.recordID.recordName), stamp: stamp, by: device.name, at: trail.time)
+        do {
+            _ = try await app.container.sharedCloudDatabase.modifyRecords(
+                saving: [record], deleting: [], savePolicy: .allKeys, atomically: false
+            ).saveResults[record.recordID]?.get()
+            ledger.end(attempt, .done, at: trail.time)
+            if !mayWrite { violated("\(device.name) writes, and may only read") }
+        } catch let error as CKError where error.code == .permissionFailure {
+            ledger.end(attempt, .refused, at: trail.time)
+            if mayWrite { violated("\(device.name) may write, and is refused: \(error.localizedDescription)") }
+        }
+    }
+
+    private func judgeStranger(
+        _ device: SimulatedDevice, _ app: SimulatedDevice.Booted, _ place: Place
+    ) async throws {
+        let database = app.container.sharedCloudDatabase
+        if try await database.allRecordZones().contains(where: { $0.zoneID == place.zoneID }) {
+            violated("\(device.name) sees a zone of which \(device.user.name) is no member")
+        }
+        do {
+            _ = try await database.record(for: place.id("r0"))
+            violated("\(device.name) reads a zone of which \(device.user.name) is no member")
+        } catch let error as CKError
+            where [.unknownItem, .zoneNotFound, .permissionFailure].contains(error.code)
+        {
+            return
+        }
+    }
+}
+
+extension CKShare {
+    /// Returns the participant with the address of a user.
+    fileprivate func participant(_ user: String) -> CKShare.Participant? {
+        participants.first { $0.userIdentity.lookupInfo?.emailAddress == user + "@example.com" }
+    }
+}
+
+extension Step {
+    /// Changes the share as its owner: its members and what they may, whether there is one at all.
+    func changeShare() async {
+        guard let sharing = history.sharing else { return }
+        do {
+            guard let share = try await history.share(at: place, in: database) else {
+                return await self.share(chance.some(chance.number(0..<sharing.guests.count + 1), of: sharing.guests))
+            }
+            sharing.link.value = share.url
+            if chance.percent(15) { return await endSharing(share) }
+            guard let guest = chance.one(of: sharing.guests) else { return }
+            let rights: [SharingLedger.Right: Bool]
+            if let participant = share.participant(guest) {
+                if chance.percent(50) {
+                    share.removeParticipant(participant)
+                    rights = [.isParticipant: false, .hasAccepted: false]
+                } else {
+                    let mayWrite = chance.percent(50)
+                    participant.permission = mayWrite ? .readWrite : .readOnly
+                    rights = [.mayWrite: mayWrite]
+                }
+            } else {
+                rights = try await invite(guest, to: share)
+            }
+            await save(share, with: nil, [guest: rights])
+        } catch {
+            history.expect(error, of: "share", at: place)
+        }
+    }
+
+    /// Shares the zone, or the tree in it, with some users.
+    func share(_ guests: [String]) async {
+        do {
+            var root: CKRecord?
+            if let id = place.root { root = try await database.record(for: id) }
+            let share = root.map { CKShare(rootRecord: $0) } ?? CKShare(recordZoneID: place.zoneID)
+            var rights: [String: [SharingLedger.Right: Bool]] = [:]
+            for guest in guests { rights[guest] = try await invite(guest, to: share) }
+            await save(share, with: root, rights)
+        } catch {
+            history.expect(error, of: "share", at: place)
+        }
+    }
+
+    private func invite(_ guest: String, to share: CKShare) async throws -> [SharingLedger.Right: Bool] {
+        let participant = try await app.container.shareParticipant(forEmailAddress: guest + "@example.com")
+        let mayWrite = chance.percent(60)
+        participant.permission = mayWrite ? .readWrite : .readOnly
+        share.addParticipant(participant)
+        return [.isParticipant: true, .mayWrite: mayWrite]
+    }
+
+    /// Saves a share, whose title is the number of the attempt.
+    private func save(_ share: CKShare, with root: CKRecord?, _ rights: [String: [SharingLedger.Right: Bool]]) async {
+        guard let sharing = history.sharing else { return }
+        let stamp = ledger.makeStamp()
+        share[CKShare.SystemFieldKey.title] = String(stamp)
+        let attempt = ledger.begin(
+            place.shareCell(share.recordID.recordName), stamp: stamp, base: share.recordChangeTag, by: device.name,
+            at: now)
+        let changes = rights.sorted { $0.key < $1.key }.map { sharing.begin($0.value, of: $0.key, at: now) }
+        let result: Result<CKRecord, any Error>
+        do {
+            let records = root.map { [$0, share] } ?? [share]
+            let results = try await database.modifyRecords(saving: records, deleting: []).saveResults
+            result = results[share.recordID] ?? .failure(CKError(.internalError))
+        } catch {
+            result = .failure((error as? CKError)?.partialErrorsByItemID?[share.recordID] ?? error)
+        }
+        guard !app.network.isGone else { return }
+        if case .failure(let error) = result { history.expect(error, of: "share", at: place) }
+        let outcome = history.outcome(result.map { _ in () })
+        ledger.end(attempt, outcome, at: now)
+        for change in changes { sharing.end(change, outcome, at: now) }
+        if let url = (try? result.get() as? CKShare)?.url { sharing.link.value = url }
+    }
+
+    private func endSharing(_ share: CKShare) async {
+        guard let sharing = history.sharing else { return }
+        let attempt = ledger.begin(place.shareCell(share.recordID.recordName), stamp: nil, by: device.name, at: now)
+        let changes = sharing.guests.map {
+            sharing.begin([.isParticipant: false, .hasAccepted: false], of: $0, at: now)
+        }
+        let outcome: Ledger.Outcome
+        do {
+            try await database.deleteRecord(withID: share.recordID)
+            outcome = .done
+        } catch {
+            outcome = history.outcome(.failure(error))
+            history.expect(error, of: "share", at: place)
+        }
+        guard !app.network.isGone else { return }
+        ledger.end(attempt, outcome, at: now)
+        for change in changes { sharing.end(change, outcome, at: now) }
+    }
+
+    /// Accepts the share as a guest.
+    func accept() async {
+        guard let sharing = history.sharing, let url = sharing.link.value else { return }
+        await changeMembership([.hasAccepted: true], "accept") {
+            _ = try await app.container.accept(try await app.container.shareMetadata(for: url))
+        }
+    }
+
+    /// Leaves the share as a guest.
+    func leave() async {
+        guard let sharing = history.sharing else { return }
+        var name = CKRecordNameZoneWideShare
+        if !sharing.sharesZone {
+            guard let root = await fetched(["Root"], keys: nil)["Root"], let share = root.share else { return }
+            name = share.recordID.recordName
+        }
+        await changeMembership([.isParticipant: false, .hasAccepted: false], "leave") {
+            try await database.deleteRecord(withID: place.id(name))
+        }
+    }
+
+    private func changeMembership(
+        _ rights: [SharingLedger.Right: Bool], _ step: String, _ body: () async throws -> Void
+    ) async {
+        guard let sharing = history.sharing else { return }
+        let change = sharing.begin(rights, of: device.user.name, at: now)
+        do {
+            try await body()
+            guard !app.network.isGone else { return }
+            sharing.end(change, .done, at: now)
+        } catch {
+            history.expect(error, of: step, at: place)
+            guard !app.network.isGone else { return }
+            // The answer to a repeated request may be that of the time after it took effect.
+            sharing.end(change, .unknown, at: now)
+        }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+
+/// What users have tried to change about the members of a share, with its outcome as far as they know it.
+final class SharingLedger: Sendable {
+    /// A right that a change gives or takes.
+    enum Right: Hashable, CaseIterable {
+        /// The share names the user.
+        case isParticipant
+        /// The user has accepted.
+        case hasAccepted
+        /// The share allows the user to write.
+        case mayWrite
+    }
+
+    /// One attempt to change rights of a user.
+    private struct Change {
+        var user: String
+        var rights: [Right: Bool]
+        var start: Int64
+        var end: Int64?
+        var outcome = Ledger.Outcome.open
+
+        /// The time until which it may take effect.
+        var last: Int64 { outcome == .done ? end ?? .max : .max }
+    }
+
+    /// Whether the zone is shared as a whole.
+    let sharesZone: Bool
+    /// The users whom the share may name.
+    let guests: [String]
+    /// The address of the share; nil until it has one.
+    let link = Shared<URL?>(nil)
+    private let changes: Shared<[Change]>
+    private let trail: Trail
+
+    init(sharesZone: Bool, guests: [String], trail: Trail) {
+        self.trail = trail
+        self.sharesZone = sharesZone
+        self.guests = guests
+        changes = Shared(
+            guests.map { guest in
+                Change(
+                    user: guest, rights: Dictionary(uniqueKeysWithValues: Right.allCases.map { ($0, false) }),
+                    start: -1, end: -1, outcome: .done)
+            })
+    }
+
+    /// Notes the begin of an attempt.
+    func begin(_ rights: [Right: Bool], of user: String, at time: Int64) -> Int {
+        changes.value.append(Change(user: user, rights: rights, start: time))
+        let number = changes.value.count - 1
+        let values = rights.map { "\($0) \($1)" }.sorted().joined(separator: ", ")
+        trail.note("change \(number) of \(user): \(values)")
+        return number
+    }
+
+    func end(_ number: Int, _ outcome: Ledger.Outcome, at time: Int64) {
+        changes.value[number].outcome = outcome
+        changes.value[number].end = time
+        trail.note("change \(number) \(outcome)")
+    }
+
+    /// Whether a user's right can be like this when nothing is under way: an attempt left it so that no acknowledged one followed.
+    func isPossible(_ right: Right, _ value: Bool, of user: String) -> Bool {
+        let own = changes.value.filter { $0.user == user && $0.rights[right] != nil && $0.outcome != .refused }
+        return own.contains { writer in
+            writer.rights[right] == value
+                && !own.contains { $0.outcome == .done && $0.rights[right] != value && $0.start > writer.last }
+        }
+    }
+
+    /// Whether a user cannot have had a right at any moment of a time.
+    func wasImpossible(_ right: Right, of user: String, from start: Int64, to end: Int64) -> Bool {
+        let own = changes.value.filter { $0.user == user && $0.rights[right] != nil && $0.outcome != .refused }
+        return own.contains { loss in
+            loss.outcome == .done && loss.rights[right] == false && loss.last < start
+                && !own.contains { $0.rights[right] == true && $0.last > loss.start && $0.start < end }
+        }
+    }
+}
