@@ -11,6 +11,10 @@ struct Content {
     var list: [Int] { [n, n + 1] }
     var when: Date { Date(timeIntervalSince1970: 1_800_000_000 + Double(stamp) * 60) }
     var at: CLLocation { CLLocation(latitude: Double(n), longitude: 10) }
+    /// The content of the file, which every third record has.
+    var file: Data? {
+        stamp.isMultiple(of: 3) ? Data(repeatElement(Data("file \(stamp)\n".utf8), count: 40).joined()) : nil
+    }
     var secret: String { "secret \(stamp)" }
 
     static let words = ["amber", "beryl", "coral", "delta stone", "ember", "flint stone"]
@@ -19,6 +23,12 @@ struct Content {
     static let keys = ["n", "word", "list", "when", "at"]
 
     /// Gives a record this content.
+    func fill(_ record: CKRecord, at place: Place) throws {
+        fill(record, isSealed: place.isSealed)
+        if place.hasFiles { record["file"] = try file.map { try Self.asset($0, of: stamp) } }
+    }
+
+    /// Gives a record this content without a file.
     ///
     /// - Parameter isSealed: Whether it has a sealed value; public records have none.
     func fill(_ record: CKRecord, isSealed: Bool) {
@@ -34,7 +44,8 @@ struct Content {
     /// Returns what a record shows instead of this content.
     ///
     /// - Parameter keys: The fields that were asked for; nil: all.
-    func differences(from record: CKRecord, isSealed: Bool, keys: [String]?) -> [String] {
+    func differences(from record: CKRecord, at place: Place, keys: [String]?) -> [String] {
+        let isSealed = place.isSealed
         var differences: [String] = []
         func compare(_ key: String, _ isEqual: Bool) {
             if let keys, !keys.contains(key) {
@@ -48,11 +59,22 @@ struct Content {
         compare("list", record["list"] as? [Int] == list)
         compare("when", record["when"] as? Date == when)
         compare("at", (record["at"] as? CLLocation)?.coordinate.latitude == Double(n))
+        if place.hasFiles {
+            let held = (record["file"] as? CKAsset).map { $0.fileURL.flatMap { try? Data(contentsOf: $0) } ?? Data() }
+            compare("file", held == file)
+        }
         if isSealed, keys?.contains("secret") ?? true {
             let opened = record.encryptedValues["secret"] as? String
             if opened != secret { differences.append("secret: \(opened ?? "-")") }
         }
         return differences
+    }
+
+    /// Returns an asset with a file of its own.
+    private static func asset(_ content: Data, of stamp: Int) throws -> CKAsset {
+        let path = "\(FileManager.default.currentDirectoryPath)/asset-\(stamp)"
+        try content.write(to: URL(fileURLWithPath: path))
+        return CKAsset(fileURL: URL(fileURLWithPath: path))
     }
 
     // MARK: Queries

@@ -84,7 +84,7 @@ struct Step {
         let stamp = ledger.makeStamp()
         let base = record.recordChangeTag
         let start = now
-        Content(stamp: stamp).fill(record, isSealed: place.isSealed)
+        fill(record, with: stamp)
         let attempt = ledger.begin(place.cell(name), stamp: stamp, base: base, by: device.name, at: now)
         do {
             let saved = try await database.save(record)
@@ -94,7 +94,20 @@ struct Step {
         } catch {
             settle([attempt], .failure(error))
             history.expect(error, of: "save", at: place)
-            if let server = (error as? CKError)?.serverRecord { history.observe(server, at: place, keys: nil) }
+            if let server = (error as? CKError)?.serverRecord {
+                // Its files have not been fetched.
+                var place = place
+                place.hasFiles = false
+                history.observe(server, at: place, keys: nil)
+            }
+        }
+    }
+
+    private func fill(_ record: CKRecord, with stamp: Int) {
+        do {
+            try Content(stamp: stamp).fill(record, at: place)
+        } catch {
+            history.violated("the file of \(stamp) cannot be written: \(error)")
         }
     }
 
@@ -174,7 +187,7 @@ struct Step {
             if known[name] == nil, let root = place.root { record.setParent(root) }
             let stamp = ledger.makeStamp()
             batch.attempts[record.recordID] = ledger.begin(place.cell(name), stamp: stamp, by: device.name, at: now)
-            Content(stamp: stamp).fill(record, isSealed: place.isSealed)
+            fill(record, with: stamp)
             batch.records.append(record)
         }
         return batch
@@ -341,7 +354,7 @@ struct Step {
         var attempts: [CKRecord.ID: Int] = [:]
         for record in records {
             let stamp = ledger.makeStamp()
-            Content(stamp: stamp).fill(record, isSealed: true)
+            fill(record, with: stamp)
             attempts[record.recordID] = ledger.begin(
                 place.cell(record.recordID.recordName), stamp: stamp, by: device.name, at: now)
         }

@@ -11,7 +11,7 @@ extension History {
         let cell = place.cell(record.recordID.recordName)
         guard let stamp = record["stamp"] as? Int else { return violated("\(cell) has no stamp") }
         if let objection = ledger.objection(to: stamp, in: cell) { violated("\(cell): \(objection)") }
-        let differences = Content(stamp: stamp).differences(from: record, isSealed: place.isSealed, keys: keys)
+        let differences = Content(stamp: stamp).differences(from: record, at: place, keys: keys)
         if !differences.isEmpty { violated("\(cell) with \(stamp) shows \(differences.joined(separator: ", "))") }
     }
 

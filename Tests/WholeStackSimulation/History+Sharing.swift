@@ -8,6 +8,8 @@ extension History {
 
     /// The first seed whose history has it; those before stay as they were.
     static let firstSeedWithCircle: UInt64 = 500_000
+    /// The first seed in whose history records there have files.
+    static let firstSeedWithFiles: UInt64 = 600_000
 
     /// Returns the zone as a device reaches it, while its user is a member.
     func circle(of device: SimulatedDevice) -> Place? {
@@ -18,7 +20,8 @@ extension History {
         let zoneID = isOwn ? Self.circle : CKRecordZone.ID(zoneName: "Circle", ownerName: ownerName.value)
         return Place(
             owner: "ada", scope: isOwn ? .private : .shared, zoneID: zoneID, writes: .all,
-            root: sharing.sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), isContested: !isOwn)
+            root: sharing.sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), isContested: !isOwn,
+            hasFiles: seed >= Self.firstSeedWithFiles)
     }
 
     /// Makes the zone and its share, undisturbed.
@@ -158,7 +161,7 @@ extension History {
         let record = CKRecord(recordType: "Item", recordID: place.id("last-\(device.user.name)"))
         if let root = place.root { record.setParent(root) }
         let stamp = ledger.makeStamp()
-        Content(stamp: stamp).fill(record, isSealed: true)
+        try Content(stamp: stamp).fill(record, at: place)
         let attempt = ledger.begin(
             place.cell(record.recordID.recordName), stamp: stamp, by: device.name, at: trail.time)
         do {

@@ -67,7 +67,9 @@ final class History: Sendable {
             sharing = nil
         }
         disk = Disk(Chance(seed: seed, subject: 1), trail: trail, planted: planted)
-        cloud = SimulatedCloud(disk: disk, trail: trail, name: "cloud-\(seed)")
+        // Files are sent to no others than secure addresses.
+        cloud = SimulatedCloud(
+            disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: seed >= Self.firstSeedWithFiles)
         cloud.start()
         guard let accounts = cloud.cloud?.accountStore else { throw CancellationError() }
         var tokens: [CloudKitModel.Environment: String] = [:]

@@ -32,10 +32,10 @@ final class SimulatedCloud: Sendable {
         let work: [Task<Void, Never>]
     }
 
-    init(disk: Disk, trail: Trail, name: String) {
+    init(disk: Disk, trail: Trail, name: String, isSecure: Bool) {
         self.disk = disk
         self.trail = trail
-        endpoint = "http://\(name).example.com"
+        endpoint = "\(isSecure ? "https" : "http")://\(name).example.com"
         let now: @Sendable () -> Int64 = { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
         files = MemoryFileStore(now: now)
         environment = ServerEnvironment(secret: ServerEnvironment.systemRandom(32), now: now)
