@@ -197,7 +197,7 @@ extension History {
 extension CKShare {
     /// Returns the participant with the address of a user.
     fileprivate func participant(_ user: String) -> CKShare.Participant? {
-        participants.first { $0.userIdentity.lookupInfo?.emailAddress == user + "@example.com" }
+        participants.first { $0.userIdentity.lookupInfo?.emailAddress == SimulatedUser(name: user).email }
     }
 }
 
@@ -216,7 +216,7 @@ extension Step {
             if let participant = share.participant(guest) {
                 if chance.percent(50) {
                     share.removeParticipant(participant)
-                    rights = [.isParticipant: false, .hasAccepted: false]
+                    rights = SharingLedger.loss
                 } else {
                     let mayWrite = chance.percent(50)
                     participant.permission = mayWrite ? .readWrite : .readOnly
@@ -246,7 +246,7 @@ extension Step {
     }
 
     private func invite(_ guest: String, to share: CKShare) async throws -> [SharingLedger.Right: Bool] {
-        let participant = try await app.container.shareParticipant(forEmailAddress: guest + "@example.com")
+        let participant = try await app.container.shareParticipant(forEmailAddress: SimulatedUser(name: guest).email)
         let mayWrite = chance.percent(60)
         participant.permission = mayWrite ? .readWrite : .readOnly
         share.addParticipant(participant)
@@ -273,8 +273,7 @@ extension Step {
         guard !app.network.isGone else { return }
         if case .failure(let error) = result { history.expect(error, of: "share", at: place) }
         let outcome = history.outcome(result.map { _ in () })
-        ledger.end(attempt, outcome, at: now)
-        for change in changes { sharing.end(change, outcome, at: now) }
+        end(attempt, changes, outcome)
         if let url = (try? result.get() as? CKShare)?.url { sharing.link.value = url }
     }
 
@@ -282,7 +281,7 @@ extension Step {
         guard let sharing = history.sharing else { return }
         let attempt = ledger.begin(place.shareCell(share.recordID.recordName), stamp: nil, by: device.name, at: now)
         let changes = sharing.guests.map {
-            sharing.begin([.isParticipant: false, .hasAccepted: false], of: $0, at: now)
+            sharing.begin(SharingLedger.loss, of: $0, at: now)
         }
         let outcome: Ledger.Outcome
         do {
@@ -293,8 +292,13 @@ extension Step {
             history.expect(error, of: "share", at: place)
         }
         guard !app.network.isGone else { return }
+        end(attempt, changes, outcome)
+    }
+
+    /// Notes the outcome of an attempt on the share and of the changes of rights that it makes.
+    private func end(_ attempt: Int, _ changes: [Int], _ outcome: Ledger.Outcome) {
         ledger.end(attempt, outcome, at: now)
-        for change in changes { sharing.end(change, outcome, at: now) }
+        for change in changes { history.sharing?.end(change, outcome, at: now) }
     }
 
     /// Accepts the share as a guest.
@@ -313,7 +317,7 @@ extension Step {
             guard let root = await fetched(["Root"], keys: nil)["Root"], let share = root.share else { return }
             name = share.recordID.recordName
         }
-        await changeMembership([.isParticipant: false, .hasAccepted: false], "leave") {
+        await changeMembership(SharingLedger.loss, "leave") {
             try await database.deleteRecord(withID: place.id(name))
         }
     }

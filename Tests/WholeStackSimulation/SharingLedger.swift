@@ -12,6 +12,9 @@ final class SharingLedger: Sendable {
         case mayWrite
     }
 
+    /// What a user loses who leaves or is removed.
+    static let loss: [Right: Bool] = [.isParticipant: false, .hasAccepted: false]
+
     /// One attempt to change rights of a user.
     private struct Change {
         var user: String

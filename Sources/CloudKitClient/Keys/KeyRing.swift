@@ -79,6 +79,7 @@ final class KeyRing: Sendable {
     func keep(_ keys: ZoneKeys) {
         var shared = keys.shared
         shared.trim()
+        shared.forgetRefusals()
         state.withLock { $0.keep(shared, of: keys.access.secret) }
     }
 

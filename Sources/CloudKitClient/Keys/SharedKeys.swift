@@ -130,14 +130,12 @@ struct SharedKeys: Sendable {
         newest[share] = epoch
     }
 
-    /// The shares of which an earlier statement or epoch came than one that was seen: another answer may have overtaken this one.
-    var overtaken: [String] {
-        distrusted.compactMap { share, refusal in
-            switch refusal {
-            case .counterWentBack, .epochWentBack: share
-            default: nil
-            }
-        }.sorted()
+    /// Whether an earlier statement or epoch of a share came than one that was seen: another answer may have overtaken this one.
+    func isOvertaken(_ share: String) -> Bool {
+        switch distrusted[share] {
+        case .counterWentBack, .epochWentBack: true
+        default: false
+        }
     }
 
     /// Returns the version of a share that its verified statement gives it; nil for other records, and where the statement that the record
@@ -163,8 +161,11 @@ struct SharedKeys: Sendable {
         unconfirmed = [:]
     }
 
-    /// Notes whether the keys of a share were refused.
-    mutating func noteRefusal(_ failure: CallFailure?, ofShare share: String) { refusals[share] = failure }
+    /// Notes whether the keys of a share that has come were refused.
+    mutating func noteRefusal(_ failure: CallFailure?, ofShare share: String) {
+        refusals[share] = failure
+        unconfirmed[share] = nil
+    }
 
     /// Leaves shares as they were before an answer that another one may have overtaken, where they could not be looked at again.
     mutating func leave(_ shares: [String], as before: SharedKeys, because failure: CallFailure) {

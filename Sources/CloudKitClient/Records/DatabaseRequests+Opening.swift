@@ -61,7 +61,6 @@ extension DatabaseRequests {
     /// hold their keys.
     func completed(_ known: ZoneKeys, for records: [Record], in zone: ZoneID) async -> ZoneKeys {
         var keys = known
-        keys.shared.forgetRefusals()
         await take(records, in: zone, into: &keys)
         let remembered = remembered(of: records, in: zone)
         let sealed = records.filter { $0.isSealed || remembered.contains($0.id.recordName) }
@@ -89,15 +88,16 @@ extension DatabaseRequests {
     /// Takes in the keys that records offer. Shares of which the device has seen a later state are looked at again: another answer may
     /// have overtaken this one, while a cloud that goes back in time shows the earlier state once more.
     func take(_ records: [Record], in zone: ZoneID, into keys: inout ZoneKeys) async {
+        // Most answers have no share.
+        guard records.contains(where: { $0.sharing != nil }) else { return keys.learn(records) }
         let before = keys.shared
-        var offered = records
-        for _ in 0..<Self.looksMax {
-            take(offered, into: &keys)
-            let names = Set(offered.map(\.id.recordName))
-            let overtaken = keys.shared.overtaken.filter { names.contains($0) }
-            if overtaken.isEmpty { return }
+        var overtaken = take(records, into: &keys)
+        for _ in 0..<Self.looksMax where !overtaken.isEmpty {
             do {
-                offered = try await looked(at: overtaken, in: zone, desiredKeys: [])
+                let found = try await looked(at: overtaken, in: zone, desiredKeys: [])
+                let ended = Set(overtaken).subtracting(found.map(\.id.recordName)).sorted()
+                keys.shared.leave(ended, as: before, because: .refused(.recordNotFound))
+                overtaken = take(found, into: &keys)
             } catch {
                 // The request whose answer this is has been sent, and may have taken effect.
                 let failure = CallFailure(error)
@@ -105,16 +105,15 @@ extension DatabaseRequests {
                     overtaken, as: before,
                     because: failure.leavesOutcomeOpen || failure == .cancelled ? failure : .transport(.connectionLost))
             }
-            let ended = Set(overtaken).subtracting(offered.map(\.id.recordName)).sorted()
-            keys.shared.leave(ended, as: before, because: .refused(RequestFailure(.itemNotFound, "Record not found")))
         }
-        take(offered, into: &keys)
     }
 
     /// A look at a share may be overtaken as well, but hardly this often.
     private static var looksMax: Int { 3 }
 
-    private func take(_ records: [Record], into keys: inout ZoneKeys) {
+    /// - Returns: The shares of which the device has seen a later state.
+    private func take(_ records: [Record], into keys: inout ZoneKeys) -> [String] {
+        var overtaken: [String] = []
         for record in records where record.sharing != nil {
             let share = RecordAddress(zone: keys.place, name: record.id.recordName)
             do throws(CallFailure) {
@@ -124,8 +123,10 @@ extension DatabaseRequests {
                 keys.shared.noteRefusal(error, ofShare: share.name)
                 keys.shared.noteRollback(of: record, pinned: connection.keys.highestEpoch(of: share))
             }
+            if keys.shared.isOvertaken(share.name) { overtaken.append(share.name) }
         }
         keys.learn(records)
+        return overtaken
     }
 
     /// Opens the records of a page of a feed.

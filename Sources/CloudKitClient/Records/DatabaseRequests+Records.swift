@@ -132,7 +132,7 @@ extension DatabaseRequests {
                     ?? FetchedItem(id: id, result: .failure(.answerMalformed(status: 200)))
             case .failed(_, let refusal): return FetchedItem(id: id, result: .failure(.refused(refusal)))
             case .deleted:
-                let failure = RequestFailure(.itemNotFound, "Record not found")
+                let failure = RequestFailure.recordNotFound
                 return FetchedItem(id: id, result: .failure(.refused(failure)))
             }
         }
@@ -211,4 +211,9 @@ extension DatabaseRequests {
             ids, desiredKeys: desiredKeys, progress: { _, _ in }, deliver: { items in all.withLock { $0 += items } })
         return all.withLock { $0 }
     }
+}
+
+extension RequestFailure {
+    /// The failure of a record that there is not.
+    static let recordNotFound = RequestFailure(.itemNotFound, "Record not found")
 }

@@ -12,13 +12,11 @@ extension DatabaseRequests {
         var batch = batch
         let zone = batch.zoneID
         var found = try await looked(at: changed.map { batch.items[$0].id.recordName }, in: zone, desiredKeys: [])
-        keys.shared.forgetRefusals()
         await take(found, in: zone, into: &keys)
         if found.contains(where: { keys.shared.newestKey(of: $0.id.recordName) == nil && $0.sharing?.keys != nil }) {
             // The owner follows an administrator's epoch first.
             found = await maintained(found)
             keys = try await zoneKeys(zone)
-            keys.shared.forgetRefusals()
             await take(found, in: zone, into: &keys)
         }
         for index in changed {
