@@ -94,6 +94,8 @@ let package = Package(
         .systemLibrary(name: "CMalloc"),
         // The commit of a release, given with -Xcc -DWELKIN_COMMIT=…
         .target(name: "CBuildInfo"),
+        // Gives back memory of the program itself.
+        .target(name: "CProgramPages"),
         // The pages of CloudKitHTTP.
         .target(name: "CPageContent"),
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -223,7 +225,7 @@ let package = Package(
                 "OrderedStore", "OrderedStorePostgres", "OrderedStoreSQLite", "FileStore", "FileStoreRows",
                 "FileStoreS3",
                 "HTTPTransfer", "IdentityDirectory", "OpenIDConnect", "WebPush", "Console", "CommandSettings",
-                "CBuildInfo",
+                "CBuildInfo", "CProgramPages",
                 hummingbirdCore, hummingbirdTLS,
                 nioCore, nioSSL, crypto, cryptoExtras,
                 arguments,
@@ -507,7 +509,7 @@ let package = Package(
         .testTarget(
             name: "WelkinTests",
             dependencies: [
-                "ObjectServer", "PostgresServer",
+                "CProgramPages", "ObjectServer", "PostgresServer",
                 "CloudUnderTest", "FaultyNetwork", "FileStore", "MailReceiver", "OrderedStore", "OrderedStoreSQLite",
                 "PushReceiver",
                 "CloudKit",

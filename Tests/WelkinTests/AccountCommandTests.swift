@@ -168,7 +168,8 @@ import Testing
                 "invitation", "add", "--email", "ada@example.com", "--public-url", address + "/")
             #expect(invited.status == 0 && invited.remarks.contains("not shown again"), "\(invited.remarks)")
             let link = invited.output.trimmingCharacters(in: .whitespacesAndNewlines)
-            #expect(link.hasPrefix(address + "/invitation#") && link.count == address.count + 12 + 32, "\(link)")
+            let beginning = address + "/invitation#"
+            #expect(link.hasPrefix(beginning) && link.count == beginning.count + 32, "\(link)")
             let other = try await phone.welkin(
                 "sign-up", "--email", "eve@example.com", "--invitation", link, input: ["correct horse"])
             #expect(other.status == 1 && other.remarks.contains("another e-mail address"), "\(other.remarks)")

@@ -1,3 +1,4 @@
+import CProgramPages
 import OrderedStore
 import ServiceLifecycle
 
@@ -9,8 +10,8 @@ import ServiceLifecycle
     import Darwin
 #endif
 
-/// Gives memory back to the system when the cloud has had little to do for a while: pages of the store, and what the allocator keeps of
-/// freed memory.
+/// Gives memory back to the system when the cloud has had little to do for a while: pages of the store, what the allocator keeps of freed
+/// memory, and pages of the program.
 struct IdleMemory: Service {
     var store: any PersistentStore
 
@@ -21,6 +22,7 @@ struct IdleMemory: Service {
                 guard rest.isDue(processorTime: Self.processorTime) else { continue }
                 await store.releaseMemory()
                 FreedMemory.release()
+                welkin_release_program_pages()
             }
         }
     }

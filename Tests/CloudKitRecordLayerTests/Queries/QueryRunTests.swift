@@ -156,7 +156,8 @@ import Testing
         let before = RecordIndexes(
             recordType: "Song", fields: [IndexedField(name: "title", type: .string, marks: .queryable)])
         let all = (0..<25).map { number in
-            Song(name: "s\(100 + number)", values: number % 5 == 0 ? [:] : ["plays": .int64(Int64(number % 3))])
+            let plays = FieldValue.int64(Int64(number % 3))
+            return Song(name: "s\(100 + number)", values: number % 5 == 0 ? [:] : ["plays": plays])
         }
         try await library.save(all, indexes: before)
         // Left from an index that was taken away.

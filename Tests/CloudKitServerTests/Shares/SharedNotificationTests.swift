@@ -256,7 +256,8 @@ import Testing
             while try await RunOutbox(test.cloud).run() {}
             let after = test.cloud.notificationMetrics.counts
             #expect(after.decided - before.decided == 2)
-            #expect((after.dropped[.noOtherDevice] ?? 0) - (before.dropped[.noOtherDevice] ?? 0) == 1)
+            let droppedBefore = before.dropped[.noOtherDevice, default: 0]
+            #expect(after.dropped[.noOtherDevice, default: 0] == droppedBefore + 1)
         }
     }
 }
