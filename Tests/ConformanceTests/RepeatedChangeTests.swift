@@ -67,17 +67,76 @@ import Testing
         }
     }
 
-    /// Its answer is lost, another device changes the record, and then the request is repeated.
     @Test func `B-THR-07 a save that others have overtaken brings their record`() async throws {
+        let record = CKRecord(recordType: "Note")
+        record.encryptedValues["secret"] = "first"
+        try await save(record, in: .private, overtakenBy: { $0.encryptedValues["secret"] = "second" }) {
+            saved, device in
+            #expect(saved.encryptedValues["secret"] == "second")
+            #expect(record.encryptedValues["secret"] == "second")
+            saved.encryptedValues["secret"] = "third"
+            try await device.save(saved)
+        }
+    }
+
+    /// The file that was sent does not stand in for the other one, and can be saved again.
+    @Test(arguments: [CKDatabase.Scope.private, .public])
+    func `B-THR-07 a save that others have overtaken brings their file without its contents`(
+        scope: CKDatabase.Scope
+    ) async throws {
+        let files = try TestFiles()
+        let record = CKRecord(recordType: "Note")
+        let mine = try files.asset("mine", 300)
+        record["file"] = mine
+        let theirs = try files.asset("theirs", 200)
+        try await save(record, in: scope, overtakenBy: { $0["file"] = theirs }) { saved, device in
+            for record in [saved, record] {
+                #expect(try #require(record["file"] as? CKAsset).fileURL == nil)
+            }
+            let fetched = try await device.record(for: record.recordID)
+            #expect(try contents(fetched["file"]) == TestFiles.bytes("theirs", 200))
+            saved["file"] = mine
+            try await device.save(saved)
+            let again = try await device.record(for: record.recordID)
+            #expect(try contents(again["file"]) == TestFiles.bytes("mine", 300))
+        }
+    }
+
+    @Test(arguments: [CKDatabase.Scope.private, .public])
+    func `B-THR-07 a save that others have overtaken shows its own file where they kept it`(
+        scope: CKDatabase.Scope
+    ) async throws {
+        let files = try TestFiles()
+        let record = CKRecord(recordType: "Note")
+        record["file"] = try files.asset("mine", 300)
+        try await save(record, in: scope, overtakenBy: { $0["text"] = "theirs" }) { saved, device in
+            for record in [saved, record] {
+                #expect(record["text"] == "theirs")
+                #expect(try contents(record["file"]) == TestFiles.bytes("mine", 300))
+            }
+            saved["text"] = "mine"
+            try await device.save(saved)
+            let fetched = try await device.record(for: record.recordID)
+            #expect(try contents(fetched["file"]) == TestFiles.bytes("mine", 300))
+        }
+    }
+
+    /// Saves a record: the answer is lost, another device changes the record, and then the request is repeated.
+    ///
+    /// - Parameters:
+    ///   - change: What the other device changes.
+    ///   - check: Receives the result of the save and the database of the first device.
+    private func save(
+        _ record: CKRecord, in scope: CKDatabase.Scope, overtakenBy change: (CKRecord) -> Void,
+        check: (CKRecord, CKDatabase) async throws -> Void
+    ) async throws {
         try await ThrowawayCloud.run { cloud in
             let user = try await cloud.addUser("ada")
             let clock = TestClock(skipsWaits: false)
             let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock.clientEnvironment)
             let device = try await cloud.device(of: user, over: network, clientEnvironment: clock.clientEnvironment)
-            let other = try await cloud.device(of: user).privateCloudDatabase
-            let zone = try await other.save(CKRecordZone(zoneName: "Z")).zoneID
-            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "R", zoneID: zone))
-            record.encryptedValues["secret"] = "first"
+                .database(with: scope)
+            let other = try await cloud.device(of: user).database(with: scope)
             let lost = Mutex(false)
             network.decide { request in
                 guard request.url.path.hasSuffix("records/modify") else { return nil }
@@ -86,19 +145,16 @@ import Testing
                     return lost ? nil : .answerLost
                 }
             }
-            let saving = Task { try await device.privateCloudDatabase.save(record) }
+            let saving = Task { try await device.save(record) }
             await clock.waitForSleepers()
             let theirs = try await other.record(for: record.recordID)
-            #expect(theirs.encryptedValues["secret"] == "first")
-            theirs.encryptedValues["secret"] = "second"
+            change(theirs)
             let overtaking = try await other.save(theirs)
             clock.advance(by: .seconds(10))
             let saved = try await saving.value
-            #expect(saved.encryptedValues["secret"] == "second")
             #expect(saved.recordChangeTag == overtaking.recordChangeTag)
-            #expect(record.encryptedValues["secret"] == "second")
-            saved.encryptedValues["secret"] = "third"
-            try await device.privateCloudDatabase.save(saved)
+            #expect(record.recordChangeTag == overtaking.recordChangeTag)
+            try await check(saved, device)
         }
     }
 }

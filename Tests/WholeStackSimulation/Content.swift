@@ -43,8 +43,10 @@ struct Content {
 
     /// Returns what a record shows instead of this content.
     ///
-    /// - Parameter keys: The fields that were asked for; nil: all.
-    func differences(from record: CKRecord, at place: Place, keys: [String]?) -> [String] {
+    /// - Parameters:
+    ///   - keys: The fields that were asked for; nil: all.
+    ///   - hasContents: Whether the contents of files were fetched; otherwise it may show them or not.
+    func differences(from record: CKRecord, at place: Place, keys: [String]?, hasContents: Bool) -> [String] {
         let isSealed = place.isSealed
         var differences: [String] = []
         func compare(_ key: String, _ isEqual: Bool) {
@@ -60,8 +62,10 @@ struct Content {
         compare("when", record["when"] as? Date == when)
         compare("at", (record["at"] as? CLLocation)?.coordinate.latitude == Double(n))
         if place.hasFiles {
-            let held = (record["file"] as? CKAsset).map { $0.fileURL.flatMap { try? Data(contentsOf: $0) } ?? Data() }
-            compare("file", held == file)
+            let asset = record["file"] as? CKAsset
+            let contents = asset.map { $0.fileURL.flatMap { try? Data(contentsOf: $0) } ?? Data() }
+            let isMissing = !hasContents && asset != nil && asset?.fileURL == nil
+            compare("file", isMissing ? file != nil : contents == file)
         }
         if isSealed, keys?.contains("secret") ?? true {
             let opened = record.encryptedValues["secret"] as? String

@@ -89,16 +89,13 @@ struct Step {
         do {
             let saved = try await database.save(record)
             settle([attempt], .success(()))
-            history.observe(saved, at: place, keys: nil)
+            history.observe(saved: saved, with: stamp, at: place)
             judgePermission(name, since: start)
         } catch {
             settle([attempt], .failure(error))
             history.expect(error, of: "save", at: place)
             if let server = (error as? CKError)?.serverRecord {
-                // Its files have not been fetched.
-                var place = place
-                place.hasFiles = false
-                history.observe(server, at: place, keys: nil)
+                history.observe(server, at: place, keys: nil, hasContents: false)
             }
         }
     }
@@ -160,6 +157,7 @@ struct Step {
         var records: [CKRecord] = []
         var deletions: [CKRecord.ID] = []
         var attempts: [CKRecord.ID: Int] = [:]
+        var stamps: [CKRecord.ID: Int] = [:]
         var start: Int64 = 0
     }
 
@@ -188,6 +186,7 @@ struct Step {
             let stamp = ledger.makeStamp()
             batch.attempts[record.recordID] = ledger.begin(place.cell(name), stamp: stamp, by: device.name, at: now)
             fill(record, with: stamp)
+            batch.stamps[record.recordID] = stamp
             batch.records.append(record)
         }
         return batch
@@ -208,7 +207,9 @@ struct Step {
                 saving: batch.records, deleting: batch.deletions, savePolicy: policy ?? .allKeys, atomically: isAtomic)
             for (id, result) in results.saveResults.sorted(by: { $0.key.recordName < $1.key.recordName }) {
                 take(id, result.map { _ in () }, batch)
-                if case .success(let record) = result { history.observe(record, at: place, keys: nil) }
+                if case .success(let record) = result, let stamp = batch.stamps[id] {
+                    history.observe(saved: record, with: stamp, at: place)
+                }
             }
             for (id, result) in results.deleteResults.sorted(by: { $0.key.recordName < $1.key.recordName }) {
                 take(id, result, batch)

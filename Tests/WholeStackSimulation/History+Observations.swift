@@ -3,16 +3,24 @@ import Foundation
 
 // What is checked of every answer, while others write.
 extension History {
-    /// Checks a record that a device has read or saved.
+    /// Checks a record that a device has read.
     ///
-    /// - Parameter keys: The fields that were asked for; nil: all.
-    func observe(_ record: CKRecord, at place: Place, keys: [String]?) {
+    /// - Parameters:
+    ///   - keys: The fields that were asked for; nil: all.
+    ///   - hasContents: Whether the contents of files were fetched.
+    func observe(_ record: CKRecord, at place: Place, keys: [String]?, hasContents: Bool = true) {
         guard ["Item", "Post"].contains(record.recordType), record.recordID.recordName != "Root" else { return }
         let cell = place.cell(record.recordID.recordName)
         guard let stamp = record["stamp"] as? Int else { return violated("\(cell) has no stamp") }
         if let objection = ledger.objection(to: stamp, in: cell) { violated("\(cell): \(objection)") }
-        let differences = Content(stamp: stamp).differences(from: record, at: place, keys: keys)
+        let differences = Content(stamp: stamp).differences(
+            from: record, at: place, keys: keys, hasContents: hasContents)
         if !differences.isEmpty { violated("\(cell) with \(stamp) shows \(differences.joined(separator: ", "))") }
+    }
+
+    /// Checks the record that answers a save; it can be one that others have saved since, whose files were not fetched.
+    func observe(saved record: CKRecord, with stamp: Int, at place: Place) {
+        observe(record, at: place, keys: nil, hasContents: record["stamp"] as? Int == stamp)
     }
 
     /// Returns name and stamp of the records that a query finds.

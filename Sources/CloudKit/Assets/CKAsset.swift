@@ -11,7 +11,8 @@ import Synchronization
 public final class CKAsset: NSObject, Sendable {
     /// The file: the one to upload, or after a fetch a staged copy, which the app copies if it keeps it.
     ///
-    /// A staged copy exists as long as this object. nil in the server's record of a conflict (B-SAV-08).
+    /// A staged copy exists as long as this object. nil in the server's record of a conflict (B-SAV-08), and in the result
+    /// of a save for a file that another device has saved since, when the answer to the first attempt was lost (B-THR-07).
     public let fileURL: URL?
 
     /// Keeps the staged copy on disk.

@@ -85,7 +85,7 @@ struct RecordModification {
     ) -> Result<CKRecord, any Error> {
         do {
             guard let saved = try outcome.result.get() else { throw CallFailure.answerMalformed(status: 200) }
-            let asset = { self.asset(saved, at: $0, $1, of: outcome.item, sent: sent) }
+            let asset = { self.asset(saved, at: $0, $1, of: outcome, sent: sent) }
             try record.acknowledge(saved, sent: sent.state, isOvertaken: outcome.isOvertaken, asset: asset)
             if let share = record as? CKShare, let sharing = saved.record.sharing {
                 let saved = SharingState(sharing, link: saved.link)
@@ -112,13 +112,14 @@ struct RecordModification {
         return record
     }
 
-    /// Returns an asset of the saved record, with the app's own file where that was saved.
+    /// Returns an asset of the saved record, with the app's own file where that was saved and nobody has replaced it since.
     private func asset(
-        _ saved: OpenedRecord, at slot: AssetSlot, _ value: AssetValue, of item: ModifyPlan.Item, sent: CKRecord
+        _ saved: OpenedRecord, at slot: AssetSlot, _ value: AssetValue, of outcome: ModifyItemOutcome, sent: CKRecord
     ) -> CKAsset {
         let kept = saved.kept(value, at: slot, in: address)
         guard let own = sent.fields.asset(at: slot) else { return CKAsset(kept) }
-        if item.assets.contains(where: { $0.name == slot.field }) {
+        let isSent = outcome.item.assets.contains { $0.name == slot.field }
+        if isSent, !outcome.isOvertaken || outcome.item.fileChecksums[slot] == value.fileChecksum {
             own.note(saved: kept)
         } else if own.lastKept?.value.fileChecksum != value.fileChecksum {
             return CKAsset(kept)

@@ -69,6 +69,13 @@ struct AssetFieldValue: Hashable, Sendable {
     var isList: Bool
     var elements: [Element]
 
+    /// The checksum of each file, with its place in the record.
+    var fileChecksums: [(AssetSlot, String)] {
+        elements.enumerated().map { position, element in
+            (AssetSlot(field: name, position: isList ? position : nil), element.value.fileChecksum)
+        }
+    }
+
     /// The field as a change sends it: each key sealed for its place.
     ///
     /// - Parameter sealer: Of the record; nil where nothing is sealed.

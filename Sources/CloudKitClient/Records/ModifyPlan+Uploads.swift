@@ -38,6 +38,7 @@ extension ModifyPlan.Item {
     fileprivate func adding(_ uploads: Result<[AssetFieldValue], CallFailure>?) -> Self {
         guard case .success(let fields)? = uploads else { return self }
         var item = self
+        item.fileChecksums = Dictionary(uniqueKeysWithValues: fields.flatMap(\.fileChecksums))
         if secrets == nil { item.operation.change.add(fields) } else { item.secrets?.assets = fields }
         return item
     }

@@ -17,6 +17,8 @@ package struct ModifyPlan: Sendable {
         /// The assets that the app last fetched or saved with the record, with the bytes of the same file among them
         /// perhaps (B-AST-03).
         var heldAssets: [UploadedAsset] = []
+        /// The checksums of the files that the item is sent with, as the server holds them.
+        package internal(set) var fileChecksums: [AssetSlot: String] = [:]
         /// Returns the item that saves the record with all of its fields; nil: there is none.
         package var whole: (@Sendable () -> Item?)?
 
