@@ -75,9 +75,14 @@ struct Step {
     }
 
     func create(_ name: String) async {
+        await save(newRecord(name), name)
+    }
+
+    /// Returns a new record, in the share of the place.
+    func newRecord(_ name: String) -> CKRecord {
         let record = CKRecord(recordType: place.recordType, recordID: place.id(name))
         if let root = place.root { record.setParent(root) }
-        await save(record, name)
+        return record
     }
 
     private func save(_ record: CKRecord, _ name: String) async {
@@ -100,7 +105,7 @@ struct Step {
         }
     }
 
-    private func fill(_ record: CKRecord, with stamp: Int) {
+    func fill(_ record: CKRecord, with stamp: Int) {
         do {
             try Content(stamp: stamp).fill(record, at: place)
         } catch {
@@ -109,7 +114,7 @@ struct Step {
     }
 
     /// Notes the outcome of attempts.
-    private func settle(_ attempts: [Int], _ result: Result<Void, any Error>) {
+    func settle(_ attempts: [Int], _ result: Result<Void, any Error>) {
         // The app that would learn of it has ended.
         guard !app.network.isGone else { return }
         var outcome = history.outcome(result)
@@ -119,7 +124,7 @@ struct Step {
     }
 
     /// Reports a write that the access table refuses.
-    private func judgePermission(_ name: String, since start: Int64) {
+    func judgePermission(_ name: String, since start: Int64) {
         judgeMembership([.hasAccepted, .mayWrite], since: start, "wrote \(name)")
         switch place.writes {
         case .all: break
@@ -181,8 +186,7 @@ struct Step {
                 batch.attempts[place.id(name)] = ledger.begin(place.cell(name), stamp: nil, by: device.name, at: now)
                 continue
             }
-            let record = known[name] ?? CKRecord(recordType: place.recordType, recordID: place.id(name))
-            if known[name] == nil, let root = place.root { record.setParent(root) }
+            let record = known[name] ?? newRecord(name)
             let stamp = ledger.makeStamp()
             batch.attempts[record.recordID] = ledger.begin(place.cell(name), stamp: stamp, by: device.name, at: now)
             fill(record, with: stamp)
@@ -442,7 +446,7 @@ struct Step {
         let zone = CKRecordZone(zoneName: "Temporary\(chance.number(0..<2))")
         if chance.percent(50) { zone.encryptionScope = .perRecord }
         let database = app.container.privateCloudDatabase
-        let temporary = Place(owner: device.user.name, scope: .private, zoneID: zone.zoneID, writes: .all)
+        let temporary = history.ownPlace(zone.zoneID, of: device.user.name)
         do {
             try await database.save(zone)
         } catch {

@@ -102,7 +102,7 @@ extension History {
     private func start(_ device: SimulatedDevice) async -> Bool {
         do {
             try device.boot()
-            await device.app?.notes.start()
+            try await startApps(of: device)
             return true
         } catch {
             violated("\(device.name) does not start: \(error)")
@@ -125,9 +125,12 @@ extension History {
             var isQuiet = true
             for device in devices {
                 guard let notes = device.app?.notes else { continue }
+                let mirror = device.app?.mirror.value
                 if await notes.hasPending { isQuiet = false }
+                if await mirror?.hasPending == true { isQuiet = false }
                 do {
                     try await notes.sync()
+                    try await mirror?.sync()
                 } catch {
                     isQuiet = false
                 }
@@ -136,8 +139,12 @@ extension History {
             if isQuiet { return }
         }
         for device in devices {
-            guard let notes = device.app?.notes, await notes.hasPending else { continue }
-            violated("\(device.name) does not come to rest: \(await notes.failures.map { "\($0)" }.sorted())")
+            if let notes = device.app?.notes, await notes.hasPending {
+                violated("\(device.name) does not come to rest: \(await notes.failures.map { "\($0)" }.sorted())")
+            }
+            if await device.app?.mirror.value?.hasPending == true {
+                violated("the engine of \(device.name) does not come to rest")
+            }
         }
     }
 }

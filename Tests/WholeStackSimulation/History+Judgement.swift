@@ -33,6 +33,7 @@ extension History {
             violated("\(child) outlives \(parent)")
         }
         for device in devices { try await judge(device, content) }
+        try await judgeMirrors(content)
         try await judgeCircle(content)
         try await judgeNotes()
         try await judgeReferences()
@@ -50,7 +51,7 @@ extension History {
         let user = device.user.name
         let database = app.container.privateCloudDatabase
         for zone in try await database.allRecordZones() where zone.zoneID != NotesApp.zone.zoneID {
-            let place = Place(owner: user, scope: .private, zoneID: zone.zoneID, writes: .all)
+            let place = ownPlace(zone.zoneID, of: user)
             if place.isDefault {
                 for type in ["Item", "Page", "Grown0", "Grown1", "Grown2"] {
                     for (name, stamp) in try await found(type, at: place, in: database) {
@@ -69,7 +70,7 @@ extension History {
             }
         }
         if user == "ada" {
-            let place = Place(owner: "public", scope: .public, zoneID: .default, writes: .own)
+            let place = publicPlace
             for (name, stamp) in try await found("Post", at: place, in: app.container.publicCloudDatabase) {
                 content[place.cell(name)] = stamp
             }
@@ -102,12 +103,7 @@ extension History {
         guard let app = device.app else { return violated("\(device.name) is off") }
         for place in places(of: device) {
             let database = place.database(app.container)
-            var expected: [String: Int] = [:]
-            for (cell, stamp) in content where cell.owner == place.owner && cell.zone == place.zoneID.zoneName {
-                let isOther = ["w", "g"].contains(cell.name.prefix(1)) && place.isDefault && place.scope == .private
-                let isHidden = place.scope == .shared && cell.name == "outside"
-                if !isOther, !isHidden { expected[cell.name] = stamp }
-            }
+            let expected = stamps(at: place, content)
             if !place.isDefault {
                 let key = Follower(device: device.name, life: app.life, owner: place.owner, zone: place.zoneID.zoneName)
                 do {
@@ -138,6 +134,17 @@ extension History {
         try await judgeAccess(device, app.container)
     }
 
+    /// Returns the records that a user has to find at a place.
+    func stamps(at place: Place, _ content: [Cell: Int]) -> [String: Int] {
+        var stamps: [String: Int] = [:]
+        for (cell, stamp) in content where cell.owner == place.owner && cell.zone == place.zoneID.zoneName {
+            let isOther = ["w", "g"].contains(cell.name.prefix(1)) && place.isDefault && place.scope == .private
+            let isHidden = place.scope == .shared && cell.name == "outside"
+            if !isOther, !isHidden { stamps[cell.name] = stamp }
+        }
+        return stamps
+    }
+
     /// Tries what the user must not see.
     private func judgeAccess(_ device: SimulatedDevice, _ container: CKContainer) async throws {
         let database = container.sharedCloudDatabase
@@ -160,6 +167,35 @@ extension History {
                 where [.unknownItem, .zoneNotFound, .permissionFailure].contains(error.code)
             {
                 continue
+            }
+        }
+    }
+
+    /// Compares the copies that engines keep with what each device can reach.
+    private func judgeMirrors(_ content: [Cell: Int]) async throws {
+        for device in devices {
+            guard let app = device.app, let mirror = app.mirror.value else { continue }
+            for zone in try await app.container.database(with: mirrorScope(of: device)).allRecordZones()
+            where zone.zoneID != NotesApp.zone.zoneID && zone.zoneID != .default {
+                let expected = stamps(at: place(zone.zoneID, of: device), content)
+                guard let known = await mirror.stamps(in: zone.zoneID) else {
+                    violated("the engine of \(device.name) does not know \(zone.zoneID.zoneName)")
+                    continue
+                }
+                if known != expected {
+                    violated(
+                        "the engine of \(device.name) knows \(zone.zoneID.zoneName) otherwise: \(difference(known, expected))"
+                    )
+                }
+            }
+            for zoneID in [Self.circle, club].map({ CKRecordZone.ID(zoneName: $0.zoneName, ownerName: ownerName.value) }
+            ) {
+                guard device.user.name != "ada", await mirror.stamps(in: zoneID) != nil else { continue }
+                if try await app.container.sharedCloudDatabase.allRecordZones().contains(where: { $0.zoneID == zoneID })
+                {
+                    continue
+                }
+                violated("the engine of \(device.name) keeps \(zoneID.zoneName), of which the user is no member")
             }
         }
     }

@@ -167,7 +167,7 @@ extension History {
         ]
         let own: Set<CKError.Code> =
             switch step {
-            case "save", "item", "batch", "operation", "grow", "family":
+            case "save", "item", "batch", "operation", "grow", "family", "engine":
                 [.serverRecordChanged, .unknownItem, .batchRequestFailed, .zoneNotFound]
             case "delete": [.zoneNotFound, .serverRecordChanged]
             case "fetch", "query", "follow": [.unknownItem, .zoneNotFound, .changeTokenExpired]

@@ -56,6 +56,11 @@ extension History {
                 await step.changeShare()
                 continue
             }
+            if hasEngines, chance.percent(35), let mirror = app.mirror.value {
+                let name = "r\(chance.number(0..<5))"
+                if chance.percent(15) { await mirror.remove(name) } else { await mirror.write(name) }
+                continue
+            }
             switch chance.number(0..<100) {
             case ..<25 where place.isContested: await step.accept()
             case ..<35 where place.isContested: await step.leave()

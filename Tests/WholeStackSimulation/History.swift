@@ -145,7 +145,7 @@ final class History: Sendable {
         }
         try await prepareShare()
         try await prepareCircle()
-        for device in devices { await device.app?.notes.start() }
+        for device in devices { try await startApps(of: device) }
     }
 
     private func subscribe(_ user: String, _ container: CKContainer) async throws {
@@ -163,7 +163,7 @@ final class History: Sendable {
         // A type has to be there before it can be asked for.
         let post = CKRecord(recordType: "Post", recordID: CKRecord.ID(recordName: user + "0"))
         let stamp = ledger.makeStamp()
-        Content(stamp: stamp).fill(post, isSealed: false)
+        try Content(stamp: stamp).fill(post, at: publicPlace)
         let attempt = ledger.begin(
             Cell(owner: "public", zone: CKRecordZone.ID.defaultZoneName, name: user + "0"), stamp: stamp,
             by: user + "-1", at: trail.time)
@@ -203,7 +203,7 @@ final class History: Sendable {
         if !sharesZone {
             let outside = CKRecord(recordType: "Item", recordID: CKRecord.ID(recordName: "outside", zoneID: club))
             let stamp = ledger.makeStamp()
-            Content(stamp: stamp).fill(outside, isSealed: true)
+            try Content(stamp: stamp).fill(outside, at: clubPlace(zoneID: club, scope: .private, writes: .all))
             let attempt = ledger.begin(
                 Cell(owner: "ada", zone: "Club", name: "outside"), stamp: stamp, by: "ada-1", at: trail.time)
             try await database.save(outside)
@@ -218,14 +218,9 @@ final class History: Sendable {
     /// Returns the zones that a device may reach.
     func places(of device: SimulatedDevice) -> [Place] {
         let user = device.user.name
-        var places = [
-            Place(owner: user, scope: .private, zoneID: CKRecordZone.ID(zoneName: "Work"), writes: .all),
-            Place(owner: user, scope: .private, zoneID: .default, writes: .all),
-            Place(owner: "public", scope: .public, zoneID: .default, writes: .own),
-        ]
+        var places = [ownPlace(CKRecordZone.ID(zoneName: "Work"), of: user), ownPlace(.default, of: user), publicPlace]
         if user == "ada" {
-            places.append(
-                Place(owner: user, scope: .private, zoneID: CKRecordZone.ID(zoneName: "Vault"), writes: .all))
+            places.append(ownPlace(CKRecordZone.ID(zoneName: "Vault"), of: user))
             places.append(clubPlace(zoneID: club, scope: .private, writes: .all))
             if let circle = circle(of: device) { places.append(circle) }
         } else if let writes = rights.value[user] {
@@ -235,9 +230,45 @@ final class History: Sendable {
         return places
     }
 
+    /// Returns a zone as a device reaches it.
+    func place(_ zoneID: CKRecordZone.ID, of device: SimulatedDevice) -> Place {
+        let known = places(of: device) + (circle(of: device).map { [$0] } ?? [])
+        return known.first { $0.zoneID == zoneID && $0.scope != .public } ?? ownPlace(zoneID, of: device.user.name)
+    }
+
+    /// Returns a zone of a user's own.
+    func ownPlace(_ zoneID: CKRecordZone.ID, of user: String) -> Place {
+        Place(owner: user, scope: .private, zoneID: zoneID, writes: .all, hasFiles: hasEngines)
+    }
+
+    var publicPlace: Place {
+        Place(owner: "public", scope: .public, zoneID: .default, writes: .own, hasFiles: hasEngines)
+    }
+
     private func clubPlace(zoneID: CKRecordZone.ID, scope: CKDatabase.Scope, writes: Place.Writes) -> Place {
         Place(
             owner: "ada", scope: scope, zoneID: zoneID, writes: writes,
-            root: sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID))
+            root: sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), hasFiles: hasEngines)
+    }
+
+    // MARK: Engines
+
+    /// The first seed in whose history engines mirror zones, and records of all places have files.
+    static let firstSeedWithEngines: UInt64 = 700_000
+
+    var hasEngines: Bool { seed >= Self.firstSeedWithEngines }
+
+    /// Returns the database whose zones a device mirrors: its own for Ada, who shares them, and the shared one for the others.
+    func mirrorScope(of device: SimulatedDevice) -> CKDatabase.Scope { device.user.name == "ada" ? .private : .shared }
+
+    /// Starts the apps of a device that has started.
+    func startApps(of device: SimulatedDevice) async throws {
+        guard let app = device.app else { return }
+        await app.notes.start()
+        guard hasEngines else { return }
+        let chance = Chance(seed: seed, subject: UInt64(100 + app.life))
+        let mirror = try MirrorApp(device, app, in: self, chance: chance)
+        app.mirror.value = mirror
+        await mirror.start()
     }
 }

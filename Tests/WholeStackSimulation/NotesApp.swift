@@ -171,9 +171,14 @@ actor NotesApp: CKSyncEngineDelegate {
     }
 
     private func remember(_ record: CKRecord) {
+        memory.lastKnown[record.recordID.recordName] = Self.systemFields(record)
+    }
+
+    /// Returns what an app keeps of a record that the cloud has.
+    static func systemFields(_ record: CKRecord) -> Data {
         let archiver = NSKeyedArchiver(requiringSecureCoding: true)
         record.encodeSystemFields(with: archiver)
-        memory.lastKnown[record.recordID.recordName] = archiver.encodedData
+        return archiver.encodedData
     }
 
     /// Returns the note in a record; nil if its sealed text is missing.
@@ -184,7 +189,8 @@ actor NotesApp: CKSyncEngineDelegate {
         return Note(text: text, edit: edit)
     }
 
-    private static func record(_ systemFields: Data) -> CKRecord? {
+    /// Returns the record with these system fields.
+    static func record(_ systemFields: Data) -> CKRecord? {
         guard let unarchiver = try? NSKeyedUnarchiver(forReadingFrom: systemFields) else { return nil }
         unarchiver.requiresSecureCoding = true
         return CKRecord(coder: unarchiver)

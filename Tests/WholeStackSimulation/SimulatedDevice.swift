@@ -24,6 +24,8 @@ final class SimulatedDevice: Sendable {
     private let booted = Shared<Booted?>(nil)
     /// The notes app's disk.
     let notesDisk = Shared<Data?>(nil)
+    /// The disk of the app that mirrors zones.
+    let mirrorDisk = Shared<Data?>(nil)
     /// The network's condition, which outlives the app.
     let condition = Shared(SimulatedNetwork.Condition())
     /// The subscriptions whose notifications arrived, and when.
@@ -36,6 +38,8 @@ final class SimulatedDevice: Sendable {
         let container: CKContainer
         let production: CKContainer
         let notes: NotesApp
+        /// The app that mirrors zones, once it has started.
+        let mirror = Shared<MirrorApp?>(nil)
         let listening: RemoteNotificationObservation
     }
 

@@ -45,6 +45,9 @@ struct SharedKeys: Sendable {
     /// The reasons why shares could not be looked at again after an answer that another one may have overtaken.
     private var unconfirmed: [String: CallFailure] = [:]
 
+    /// The reason why records and shares that hold keys could not be looked up; nil: they could, as far as was needed.
+    var lookUpFailure: CallFailure?
+
     /// A statement that was verified, as the cloud carries it and opened.
     struct HeldStatement: Hashable, Sendable {
         var sealed: SealedShareStatement
@@ -159,6 +162,7 @@ struct SharedKeys: Sendable {
     mutating func forgetRefusals() {
         refusals = [:]
         unconfirmed = [:]
+        lookUpFailure = nil
     }
 
     /// Notes whether the keys of a share that has come were refused.

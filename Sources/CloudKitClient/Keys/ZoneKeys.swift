@@ -77,7 +77,7 @@ struct ZoneKeys: Sendable {
     /// Returns the failure that the app sees for an error about a record.
     func failure(_ error: EncryptionError, record: String) -> CallFailure {
         guard case .noKey = error else { return CallFailure(error, record: record) }
-        if let refusal = shared.refusal { return refusal }
+        if let failure = shared.refusal ?? shared.lookUpFailure { return failure }
         guard !isOwn else { return CallFailure(error, record: record) }
         return .waitingForKey(
             "Record '\(record)' is waiting for key: a device of the share's owner has to hand it to this account")

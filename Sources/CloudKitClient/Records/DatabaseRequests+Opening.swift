@@ -75,7 +75,13 @@ extension DatabaseRequests {
             let missing = keys.missing(for: sealed).subtracting(asked).sorted().prefix(RequestLimits.itemsMax)
             if missing.isEmpty { break }
             asked.formUnion(missing)
-            guard let found = try? await looked(at: missing, in: zone, desiredKeys: []) else { break }
+            let found: [Record]
+            do {
+                found = try await looked(at: missing, in: zone, desiredKeys: [])
+            } catch {
+                keys.shared.lookUpFailure = CallFailure(error)
+                break
+            }
             for record in found where record.sharing != nil { _ = await verifyIdentities(of: record) }
             await take(found, in: zone, into: &keys)
             let names = Set(found.map(\.id.recordName))
@@ -134,8 +140,8 @@ extension DatabaseRequests {
     /// - Parameters:
     ///   - desiredKeys: The names of the fields that were asked for; nil: all.
     ///   - exchange: The exchange of states that the request began; nil: none.
-    /// - Throws: `CallFailure.keysMissing` where this device has no keys at all: a reader of a feed must not pass over
-    ///   records that can be opened later.
+    /// - Throws: `CallFailure.keysMissing` where this device has no keys at all, and the failure of the connection where keys could not be
+    ///   looked up: a reader of a feed must not pass over records that can be opened later.
     func opened(
         _ page: ZoneChangesPage, desiredKeys: [String]?, exchange: ZoneExchange?
     ) async throws -> OpenedChanges {
@@ -145,6 +151,7 @@ extension DatabaseRequests {
             _ = try await zoneKeys(page.zoneID)
         }
         let opened = await opened(records, desiredKeys: desiredKeys)
+        for case .failure(let failure) in opened.map(\.values) where failure.concernsConnection { throw failure }
         if scope == .shared {
             // Without any key of the zone's shares the page waits: it opens when a key has arrived.
             for case .failure(.waitingForKey(let reason)) in opened.map(\.values)
