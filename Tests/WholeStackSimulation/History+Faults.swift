@@ -59,6 +59,10 @@ extension History {
     /// - Returns: A device that has started again.
     private func makeTrouble() async -> SimulatedDevice? {
         guard let device = chance.one(of: devices) else { return nil }
+        if hasOperator, chance.percent(25) {
+            await operate()
+            return nil
+        }
         switch chance.number(0..<100) {
         case ..<35:
             var condition = SimulatedNetwork.Condition()
@@ -121,6 +125,7 @@ extension History {
         }
         // Pauses that the cloud asked for, long polls, the outbox.
         try? await Task.sleep(for: .seconds(100))
+        await removeFiles()
         for _ in 0..<30 {
             var isQuiet = true
             for device in devices {

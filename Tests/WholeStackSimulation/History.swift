@@ -33,6 +33,8 @@ final class History: Sendable {
     let sharing: SharingLedger?
     /// Ada's name in the container.
     let ownerName = Shared("")
+    /// The names in the container of all users.
+    let userNames = Shared<[String: String]>([:])
     /// The time from which a user's subscriptions exist.
     let subscribed = Shared<[String: Int64]>([:])
     private let apiToken: String
@@ -69,7 +71,8 @@ final class History: Sendable {
         disk = Disk(Chance(seed: seed, subject: 1), trail: trail, planted: planted)
         // Files are sent to no others than secure addresses.
         cloud = SimulatedCloud(
-            disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: seed >= Self.firstSeedWithFiles)
+            disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: seed >= Self.firstSeedWithFiles,
+            assetLifetimes: seed >= Self.firstSeedWithOperator ? Self.assetLifetimes : AssetLifetimes())
         cloud.start()
         guard let accounts = cloud.cloud?.accountStore else { throw CancellationError() }
         var tokens: [CloudKitModel.Environment: String] = [:]
@@ -130,6 +133,7 @@ final class History: Sendable {
             guard let app = device.app else { continue }
             let user = device.user.name
             let database = app.container.privateCloudDatabase
+            if hasOperator { userNames.value[user] = try await app.container.userRecordID().recordName }
             try await database.save(CKRecordZone(zoneName: "Work"))
             try await subscribe(user, app.container)
             let operation = CKFetchWebAuthTokenOperation(apiToken: apiToken)

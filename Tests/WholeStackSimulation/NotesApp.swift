@@ -17,6 +17,8 @@ actor NotesApp: CKSyncEngineDelegate {
         /// The latest edit of each note that the cloud has acknowledged.
         var acknowledged: [String: Int] = [:]
         var state: CKSyncEngine.State.Serialization?
+        /// The notes that were known when the token of the zone expired and have not come again: they may have been deleted.
+        var unseen: Set<String>?
     }
 
     static let zone = CKRecordZone(zoneName: "Notes")
@@ -88,12 +90,16 @@ actor NotesApp: CKSyncEngineDelegate {
             } else {
                 damage.append("the account changed: \(event.changeType)")
             }
+        case .didFetchRecordZoneChanges(let event) where event.zoneID == Self.zone.zoneID:
+            if event.error?.code == .changeTokenExpired {
+                memory.unseen = Set(memory.lastKnown.keys)
+            } else if event.error == nil, let unseen = memory.unseen {
+                memory.unseen = nil
+                for name in unseen.sorted() { takeDeletion(of: name) }
+            }
         case .fetchedRecordZoneChanges(let event):
             for modification in event.modifications { merge(modification.record) }
-            for deletion in event.deletions {
-                memory.notes[deletion.recordID.recordName] = nil
-                memory.lastKnown[deletion.recordID.recordName] = nil
-            }
+            for deletion in event.deletions { takeDeletion(of: deletion.recordID.recordName) }
         case .fetchedDatabaseChanges(let event):
             for deletion in event.deletions where deletion.zoneID == Self.zone.zoneID {
                 damage.append("the zone was deleted")
@@ -157,10 +163,16 @@ actor NotesApp: CKSyncEngineDelegate {
         syncEngine.state.add(pendingRecordZoneChanges: again)
     }
 
+    private func takeDeletion(of name: String) {
+        memory.notes[name] = nil
+        memory.lastKnown[name] = nil
+    }
+
     /// The later edit wins; the known state of the cloud's version always advances.
     private func merge(_ record: CKRecord) {
         guard record.recordType == "Note" else { return }
         let name = record.recordID.recordName
+        memory.unseen?.remove(name)
         remember(record)
         guard let note = Self.note(record), note.text == "text \(note.edit)" else {
             damage.append("\(name): \(record["edit"] ?? -1), \(record.encryptedValues["secret"] ?? "-")")

@@ -21,6 +21,7 @@ final class SimulatedCloud: Sendable {
     let endpoint: String
     private let files: MemoryFileStore
     private let environment: ServerEnvironment
+    private let assetLifetimes: AssetLifetimes
     private let running = Shared<Running?>(nil)
     /// Ends the exchanges under way when the server ends.
     private let exchanges = Shared<[Int: @Sendable () -> Void]>([:])
@@ -32,8 +33,9 @@ final class SimulatedCloud: Sendable {
         let work: [Task<Void, Never>]
     }
 
-    init(disk: Disk, trail: Trail, name: String, isSecure: Bool) {
+    init(disk: Disk, trail: Trail, name: String, isSecure: Bool, assetLifetimes: AssetLifetimes) {
         self.disk = disk
+        self.assetLifetimes = assetLifetimes
         self.trail = trail
         endpoint = "\(isSecure ? "https" : "http")://\(name).example.com"
         let now: @Sendable () -> Int64 = { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
@@ -49,6 +51,7 @@ final class SimulatedCloud: Sendable {
         guard running.value == nil else { return }
         var limits = Limits()
         limits.recordNamesQueryable = true
+        limits.assetLifetimes = assetLifetimes
         let cloud = Cloud(store: disk.mount(), files: files, serverEnvironment: environment, limits: limits)
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(publicURL: endpoint),

@@ -1,0 +1,68 @@
+import CloudKitModel
+import CloudKitServer
+import Foundation
+
+// What the operator of the cloud does meanwhile.
+extension History {
+    /// The first seed in whose history tokens expire, feeds forget deletions, and files without a record are removed.
+    static let firstSeedWithOperator: UInt64 = 800_000
+
+    var hasOperator: Bool { seed >= Self.firstSeedWithOperator }
+
+    /// The lifetimes of files, short enough that some end within a history.
+    static var assetLifetimes: AssetLifetimes {
+        var lifetimes = AssetLifetimes()
+        lifetimes.begin = 60_000
+        lifetimes.upload = 60_000
+        lifetimes.receipt = 60_000
+        lifetimes.grace = 5_000
+        lifetimes.orphan = 120_000
+        return lifetimes
+    }
+
+    /// Does one thing to the databases of a user, or to the files of all.
+    func operate() async {
+        guard let cloud = cloud.cloud, let device = chance.one(of: devices),
+            let name = userNames.value[device.user.name]
+        else { return }
+        let (user, container) = (UserID(name), ContainerID(SimulatedCloud.container))
+        var zones = ["Work", "Notes", "Temporary0", "Temporary1"]
+        if device.user.name == "ada" { zones += ["Vault", "Club", "Circle"] }
+        let zone = chance.one(of: zones) ?? "Work"
+        let what: String
+        do {
+            switch chance.number(0..<4) {
+            case 0:
+                what = "expired tokens of \(zone)"
+                try await ExpireTokens(cloud).run(ofZone: zone, of: user, in: container, .development)
+            case 1:
+                what = "expired tokens of the database"
+                try await ExpireTokens(cloud).run(ofDatabaseOf: user, in: container, .development)
+            case 2:
+                what = "forgotten deletions of \(zone)"
+                let age = Int64(chance.number(0..<60_000))
+                try await CompactFeeds(cloud).forgetDeletions(
+                    before: cloud.serverEnvironment.now() - age, inZone: zone, of: user, in: container, .development)
+            default:
+                return await removeFiles()
+            }
+        } catch {
+            // The zone is not there, or the disk failed.
+            trail.note("operator: \(error)")
+            return
+        }
+        trail.note("operator: \(what) of \(device.user.name)")
+    }
+
+    /// Removes the files that no record has.
+    func removeFiles() async {
+        guard hasOperator, let cloud = cloud.cloud else { return }
+        do {
+            var sweep = try await SweepAssets(cloud).runDrafts()
+            for folder in UInt8.min...UInt8.max { sweep = try await sweep + SweepAssets(cloud).run(inFolder: folder) }
+            trail.note("operator: \(sweep.files) files removed")
+        } catch {
+            trail.note("operator: \(error)")
+        }
+    }
+}
