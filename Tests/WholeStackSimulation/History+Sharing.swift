@@ -11,6 +11,9 @@ extension History {
     /// The first seed in whose history records there have files.
     static let firstSeedWithFiles: UInt64 = 600_000
 
+    /// The first seed in whose history users may join by a link.
+    static let firstSeedWithLinks: UInt64 = 900_000
+
     /// Returns the zone as a device reaches it, while its user is a member.
     func circle(of device: SimulatedDevice) -> Place? {
         guard let sharing else { return nil }
@@ -109,7 +112,7 @@ extension History {
             expected[cell.name] = stamp
         }
         for guest in sharing.guests {
-            let participant = share?.participant(guest)
+            let participant = self.participant(guest, in: share)
             let found: [SharingLedger.Right: Bool] = [
                 .isParticipant: participant != nil,
                 .hasAccepted: participant?.acceptanceStatus == .accepted,
@@ -132,7 +135,8 @@ extension History {
             }
         }
         for device in devices where device.name.hasSuffix("-1") && sharing.guests.contains(device.user.name) {
-            guard let participant = share?.participant(device.user.name), participant.acceptanceStatus == .accepted
+            guard let participant = participant(device.user.name, in: share),
+                participant.acceptanceStatus == .accepted
             else { continue }
             try await judgeWriting(device, mayWrite: participant.permission == .readWrite)
         }
@@ -199,10 +203,15 @@ extension History {
     }
 }
 
-extension CKShare {
-    /// Returns the participant with the address of a user.
-    fileprivate func participant(_ user: String) -> CKShare.Participant? {
-        participants.first { $0.userIdentity.lookupInfo?.emailAddress == SimulatedUser(name: user).email }
+extension History {
+    /// Returns the participant that a user is; one who came by the link has no address.
+    fileprivate func participant(_ user: String, in share: CKShare?) -> CKShare.Participant? {
+        share?.participants.first { participant in
+            guard sharing?.isPublic == true else {
+                return participant.userIdentity.lookupInfo?.emailAddress == SimulatedUser(name: user).email
+            }
+            return participant.userIdentity.userRecordID?.recordName == userNames.value[user]
+        }
     }
 }
 
@@ -216,9 +225,13 @@ extension Step {
             }
             sharing.link.value = share.url
             if chance.percent(15) { return await endSharing(share) }
+            if sharing.isPublic {
+                return await save(
+                    share, with: nil, permit(chance.one(of: [.none, .readOnly, .readWrite]) ?? .none, in: share))
+            }
             guard let guest = chance.one(of: sharing.guests) else { return }
             let rights: [SharingLedger.Right: Bool]
-            if let participant = share.participant(guest) {
+            if let participant = history.participant(guest, in: share) {
                 if chance.percent(50) {
                     share.removeParticipant(participant)
                     rights = SharingLedger.loss
@@ -243,11 +256,24 @@ extension Step {
             if let id = place.root { root = try await database.record(for: id) }
             let share = root.map { CKShare(rootRecord: $0) } ?? CKShare(recordZoneID: place.zoneID)
             var rights: [String: [SharingLedger.Right: Bool]] = [:]
-            for guest in guests { rights[guest] = try await invite(guest, to: share) }
+            if history.sharing?.isPublic == true {
+                rights = permit(chance.percent(60) ? .readWrite : .readOnly, in: share)
+            } else {
+                for guest in guests { rights[guest] = try await invite(guest, to: share) }
+            }
             await save(share, with: root, rights)
         } catch {
             history.expect(error, of: "share", at: place)
         }
+    }
+
+    /// Changes what everyone with the link may do.
+    private func permit(
+        _ permission: CKShare.ParticipantPermission, in share: CKShare
+    ) -> [String: [SharingLedger.Right: Bool]] {
+        share.publicPermission = permission
+        let guests = history.sharing?.guests ?? []
+        return Dictionary(uniqueKeysWithValues: guests.map { ($0, SharingLedger.rights(permission)) })
     }
 
     private func invite(_ guest: String, to share: CKShare) async throws -> [SharingLedger.Right: Bool] {
@@ -309,7 +335,9 @@ extension Step {
     /// Accepts the share as a guest.
     func accept() async {
         guard let sharing = history.sharing, let url = sharing.link.value else { return }
-        await changeMembership([.hasAccepted: true], "accept") {
+        let rights: [SharingLedger.Right: Bool] =
+            sharing.isPublic ? [.isParticipant: true, .hasAccepted: true] : [.hasAccepted: true]
+        await changeMembership(rights, "accept") {
             _ = try await app.container.accept(try await app.container.shareMetadata(for: url))
         }
     }

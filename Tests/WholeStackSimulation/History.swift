@@ -64,7 +64,8 @@ final class History: Sendable {
         sharesZone = chance.percent(40)
         if seed >= Self.firstSeedWithCircle {
             sharing = SharingLedger(
-                sharesZone: chance.percent(40), guests: chance.percent(50) ? ["ben", "cal"] : ["ben"], trail: trail)
+                sharesZone: chance.percent(40), isPublic: seed >= Self.firstSeedWithLinks && chance.percent(60),
+                guests: chance.percent(50) ? ["ben", "cal"] : ["ben"], trail: trail)
         } else {
             sharing = nil
         }

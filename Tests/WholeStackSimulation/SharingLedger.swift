@@ -1,3 +1,4 @@
+import CloudKit
 import Foundation
 
 /// What users have tried to change about the members of a share, with its outcome as far as they know it.
@@ -29,6 +30,8 @@ final class SharingLedger: Sendable {
 
     /// Whether the zone is shared as a whole.
     let sharesZone: Bool
+    /// Whether users join by the link, and nobody is invited.
+    let isPublic: Bool
     /// The users whom the share may name.
     let guests: [String]
     /// The address of the share; nil until it has one.
@@ -36,8 +39,9 @@ final class SharingLedger: Sendable {
     private let changes: Shared<[Change]>
     private let trail: Trail
 
-    init(sharesZone: Bool, guests: [String], trail: Trail) {
+    init(sharesZone: Bool, isPublic: Bool, guests: [String], trail: Trail) {
         self.trail = trail
+        self.isPublic = isPublic
         self.sharesZone = sharesZone
         self.guests = guests
         changes = Shared(
@@ -46,6 +50,11 @@ final class SharingLedger: Sendable {
                     user: guest, rights: Dictionary(uniqueKeysWithValues: Right.allCases.map { ($0, false) }),
                     start: -1, end: -1, outcome: .done)
             })
+    }
+
+    /// The rights that a permission of everyone with the link gives a user, or takes.
+    static func rights(_ permission: CKShare.ParticipantPermission) -> [Right: Bool] {
+        permission == .none ? loss : [.mayWrite: permission == .readWrite]
     }
 
     /// Notes the begin of an attempt.
