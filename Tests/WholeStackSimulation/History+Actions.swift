@@ -108,6 +108,8 @@ struct Step {
     func fill(_ record: CKRecord, with stamp: Int) {
         do {
             try Content(stamp: stamp).fill(record, at: place)
+            guard place.hasMoves, !place.isContested, let root = place.root else { return }
+            record.setParent(SharingLedger.isShared(stamp) ? root : nil)
         } catch {
             history.violated("the file of \(stamp) cannot be written: \(error)")
         }
@@ -120,7 +122,11 @@ struct Step {
         var outcome = history.outcome(result)
         // The answer to a repeated request may be that of the time after the user lost the right.
         if place.isContested, outcome == .refused { outcome = .unknown }
-        for attempt in attempts { ledger.end(attempt, outcome, at: now) }
+        for attempt in attempts {
+            // A record that has left the share is as good as deleted for a guest.
+            let saysNothing = place.hasMoves && place.isContested && ledger.isDeletion(attempt)
+            ledger.end(attempt, saysNothing ? .unknown : outcome, at: now)
+        }
     }
 
     /// Reports a write that the access table refuses.
@@ -199,9 +205,11 @@ struct Step {
     func saveBatch() async {
         let isFresh = chance.percent(40)
         let batch = await makeBatch(isFresh: isFresh)
-        let policy = chance.one(of: [
+        var policy = chance.one(of: [
             CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys,
         ])
+        // A parent that stays is not sent.
+        if place.hasMoves, !place.isContested { policy = .ifServerRecordUnchanged }
         let isAtomic = chance.percent(60)
         if isFresh, isAtomic, !place.isDefault {
             ledger.note(atomicGroup: batch.records.map { place.cell($0.recordID.recordName) })
@@ -245,6 +253,7 @@ struct Step {
         let batch = await makeBatch(isFresh: chance.percent(30))
         let operation = CKModifyRecordsOperation(recordsToSave: batch.records, recordIDsToDelete: batch.deletions)
         operation.savePolicy = chance.percent(50) ? .ifServerRecordUnchanged : .changedKeys
+        if place.hasMoves, !place.isContested { operation.savePolicy = .ifServerRecordUnchanged }
         operation.isAtomic = chance.percent(50)
         operation.qualityOfService = chance.percent(50) ? .utility : .userInitiated
         let results = Shared<[CKRecord.ID: Result<Void, any Error>]>([:])

@@ -14,6 +14,9 @@ extension History {
     /// The first seed in whose history users may join by a link.
     static let firstSeedWithLinks: UInt64 = 900_000
 
+    /// The first seed in whose history records may leave the shared tree and return.
+    static let firstSeedWithMoves: UInt64 = 1_000_000
+
     /// Returns the zone as a device reaches it, while its user is a member.
     func circle(of device: SimulatedDevice) -> Place? {
         guard let sharing else { return nil }
@@ -24,7 +27,7 @@ extension History {
         return Place(
             owner: "ada", scope: isOwn ? .private : .shared, zoneID: zoneID, writes: .all,
             root: sharing.sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), isContested: !isOwn,
-            hasFiles: seed >= Self.firstSeedWithFiles)
+            hasMoves: sharing.hasMoves, hasFiles: seed >= Self.firstSeedWithFiles)
     }
 
     /// Makes the zone and its share, undisturbed.
@@ -109,6 +112,7 @@ extension History {
         let share = try await share(at: place, in: app.container.privateCloudDatabase)
         var expected: [String: Int] = [:]
         for (cell, stamp) in content where cell.owner == "ada" && cell.zone == place.zoneID.zoneName {
+            if place.hasMoves, !ledger.isShared(stamp) { continue }
             expected[cell.name] = stamp
         }
         for guest in sharing.guests {

@@ -63,8 +63,11 @@ final class History: Sendable {
         repeats = seed % 2 == 1
         sharesZone = chance.percent(40)
         if seed >= Self.firstSeedWithCircle {
+            let sharesZone = chance.percent(40)
+            let isPublic = seed >= Self.firstSeedWithLinks && chance.percent(60)
+            let hasMoves = seed >= Self.firstSeedWithMoves && !sharesZone && chance.percent(70)
             sharing = SharingLedger(
-                sharesZone: chance.percent(40), isPublic: seed >= Self.firstSeedWithLinks && chance.percent(60),
+                sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves,
                 guests: chance.percent(50) ? ["ben", "cal"] : ["ben"], trail: trail)
         } else {
             sharing = nil

@@ -103,6 +103,15 @@ final class Ledger: Sendable {
         (byCell.value[cell] ?? []).contains { all.value[$0].outcome == .done && all.value[$0].stamp != nil }
     }
 
+    /// Whether a record with this stamp is in the shared tree, where its owner moves records: others can save no record elsewhere.
+    func isShared(_ stamp: Int) -> Bool {
+        guard let number = stamps.value[stamp] else { return true }
+        return !all.value[number].device.hasPrefix("ada") || SharingLedger.isShared(stamp)
+    }
+
+    /// Whether an attempt deletes.
+    func isDeletion(_ number: Int) -> Bool { all.value[number].stamp == nil }
+
     /// Returns why a stamp cannot be the content of a cell; nil: it can.
     func objection(to stamp: Int, in cell: Cell) -> String? {
         guard let number = stamps.value[stamp] else { return "nobody wrote \(stamp)" }

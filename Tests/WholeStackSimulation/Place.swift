@@ -12,6 +12,8 @@ struct Place: Sendable {
     var root: CKRecord.ID?
     /// Whether the user's rights change meanwhile.
     var isContested = false
+    /// Whether the owner moves records out of the shared tree and back.
+    var hasMoves = false
     /// Whether some of its records have a file.
     var hasFiles = false
 

@@ -32,6 +32,8 @@ final class SharingLedger: Sendable {
     let sharesZone: Bool
     /// Whether users join by the link, and nobody is invited.
     let isPublic: Bool
+    /// Whether the owner moves records out of the shared tree and back.
+    let hasMoves: Bool
     /// The users whom the share may name.
     let guests: [String]
     /// The address of the share; nil until it has one.
@@ -39,8 +41,9 @@ final class SharingLedger: Sendable {
     private let changes: Shared<[Change]>
     private let trail: Trail
 
-    init(sharesZone: Bool, isPublic: Bool, guests: [String], trail: Trail) {
+    init(sharesZone: Bool, isPublic: Bool, hasMoves: Bool, guests: [String], trail: Trail) {
         self.trail = trail
+        self.hasMoves = hasMoves
         self.isPublic = isPublic
         self.sharesZone = sharesZone
         self.guests = guests
@@ -51,6 +54,9 @@ final class SharingLedger: Sendable {
                     start: -1, end: -1, outcome: .done)
             })
     }
+
+    /// Whether a record is in the shared tree with what its owner saves.
+    static func isShared(_ stamp: Int) -> Bool { !stamp.isMultiple(of: 4) }
 
     /// The rights that a permission of everyone with the link gives a user, or takes.
     static func rights(_ permission: CKShare.ParticipantPermission) -> [Right: Bool] {
