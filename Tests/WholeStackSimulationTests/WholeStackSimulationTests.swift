@@ -18,8 +18,8 @@ import Testing
     }
 
     /// From the first of these seeds on the members of a share change while everything else happens, from the second on there are files, engines
-    /// that copy zones, an operator and links as well.
-    @Test(arguments: ["500000", "900000"])
+    /// that copy zones, an operator, links, and records that leave the share as well.
+    @Test(arguments: ["500000", "1000000"])
     func `B-TM-05, B-ACP-06 no history with a changing share breaks an invariant`(seed: String) async throws {
         let (status, text) = try await run(["--first", seed, "--count", "\(Self.count / 2)", "--workers", "2"])
         #expect(status == 0, "repeat with script/simulate --seed N: \(text.suffix(4000))")

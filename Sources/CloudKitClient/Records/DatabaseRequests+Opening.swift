@@ -151,12 +151,11 @@ extension DatabaseRequests {
             _ = try await zoneKeys(page.zoneID)
         }
         let opened = await opened(records, desiredKeys: desiredKeys)
-        for case .failure(let failure) in opened.map(\.values) where failure.concernsConnection { throw failure }
-        if scope == .shared {
+        for case .failure(let failure) in opened.lazy.map(\.values) {
+            if failure.concernsConnection { throw failure }
             // Without any key of the zone's shares the page waits: it opens when a key has arrived.
-            for case .failure(.waitingForKey(let reason)) in opened.map(\.values)
-            where try await zoneKeys(page.zoneID).shared.isWaiting {
-                throw CallFailure.waitingForKey(reason)
+            if scope == .shared, case .waitingForKey = failure, try await zoneKeys(page.zoneID).shared.isWaiting {
+                throw failure
             }
         }
         let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }
