@@ -70,13 +70,14 @@ import Testing
     @Test func `B-THR-07 a save that others have overtaken brings their record`() async throws {
         let record = CKRecord(recordType: "Note")
         record.encryptedValues["secret"] = "first"
-        try await save(record, in: .private, overtakenBy: { $0.encryptedValues["secret"] = "second" }) {
-            saved, device in
-            #expect(saved.encryptedValues["secret"] == "second")
-            #expect(record.encryptedValues["secret"] == "second")
-            saved.encryptedValues["secret"] = "third"
-            try await device.save(saved)
-        }
+        try await save(
+            record, in: .private, overtakenBy: { $0.encryptedValues["secret"] = "second" },
+            check: { saved, device in
+                #expect(saved.encryptedValues["secret"] == "second")
+                #expect(record.encryptedValues["secret"] == "second")
+                saved.encryptedValues["secret"] = "third"
+                try await device.save(saved)
+            })
     }
 
     /// The file that was sent does not stand in for the other one, and can be saved again.
@@ -89,17 +90,19 @@ import Testing
         let mine = try files.asset("mine", 300)
         record["file"] = mine
         let theirs = try files.asset("theirs", 200)
-        try await save(record, in: scope, overtakenBy: { $0["file"] = theirs }) { saved, device in
-            for record in [saved, record] {
-                #expect(try #require(record["file"] as? CKAsset).fileURL == nil)
-            }
-            let fetched = try await device.record(for: record.recordID)
-            #expect(try contents(fetched["file"]) == TestFiles.bytes("theirs", 200))
-            saved["file"] = mine
-            try await device.save(saved)
-            let again = try await device.record(for: record.recordID)
-            #expect(try contents(again["file"]) == TestFiles.bytes("mine", 300))
-        }
+        try await save(
+            record, in: scope, overtakenBy: { $0["file"] = theirs },
+            check: { saved, device in
+                for record in [saved, record] {
+                    #expect(try #require(record["file"] as? CKAsset).fileURL == nil)
+                }
+                let fetched = try await device.record(for: record.recordID)
+                #expect(try contents(fetched["file"]) == TestFiles.bytes("theirs", 200))
+                saved["file"] = mine
+                try await device.save(saved)
+                let again = try await device.record(for: record.recordID)
+                #expect(try contents(again["file"]) == TestFiles.bytes("mine", 300))
+            })
     }
 
     @Test(arguments: [CKDatabase.Scope.private, .public])
@@ -109,16 +112,18 @@ import Testing
         let files = try TestFiles()
         let record = CKRecord(recordType: "Note")
         record["file"] = try files.asset("mine", 300)
-        try await save(record, in: scope, overtakenBy: { $0["text"] = "theirs" }) { saved, device in
-            for record in [saved, record] {
-                #expect(record["text"] == "theirs")
-                #expect(try contents(record["file"]) == TestFiles.bytes("mine", 300))
-            }
-            saved["text"] = "mine"
-            try await device.save(saved)
-            let fetched = try await device.record(for: record.recordID)
-            #expect(try contents(fetched["file"]) == TestFiles.bytes("mine", 300))
-        }
+        try await save(
+            record, in: scope, overtakenBy: { $0["text"] = "theirs" },
+            check: { saved, device in
+                for record in [saved, record] {
+                    #expect(record["text"] == "theirs")
+                    #expect(try contents(record["file"]) == TestFiles.bytes("mine", 300))
+                }
+                saved["text"] = "mine"
+                try await device.save(saved)
+                let fetched = try await device.record(for: record.recordID)
+                #expect(try contents(fetched["file"]) == TestFiles.bytes("mine", 300))
+            })
     }
 
     /// Saves a record: the answer is lost, another device changes the record, and then the request is repeated.
