@@ -59,6 +59,9 @@ extension History {
     /// - Returns: A device that has started again.
     private func makeTrouble() async -> SimulatedDevice? {
         guard let device = chance.one(of: devices) else { return nil }
+        if seed >= Self.firstSeedWithNewDevices, chance.percent(6) {
+            return await replace(device) ? device : nil
+        }
         if hasOperator, chance.percent(25) {
             await operate()
             return nil
@@ -103,7 +106,25 @@ extension History {
         return nil
     }
 
+    /// The first seed in whose history devices are lost and replaced.
+    static let firstSeedWithNewDevices: UInt64 = 1_100_000
+
+    /// Gives a user a new device, as soon as the cloud answers.
+    private func replace(_ device: SimulatedDevice) async -> Bool {
+        for _ in 0..<20 {
+            do {
+                try await device.replace()
+                return await start(device)
+            } catch {
+                trail.note("\(device.name) cannot sign in: \(error)")
+                try? await Task.sleep(for: .seconds(2))
+            }
+        }
+        return false
+    }
+
     private func start(_ device: SimulatedDevice) async -> Bool {
+        if device.isLost.value { return await replace(device) }
         do {
             try device.boot()
             try await startApps(of: device)
@@ -125,6 +146,7 @@ extension History {
         }
         // Pauses that the cloud asked for, long polls, the outbox.
         try? await Task.sleep(for: .seconds(100))
+        for device in devices where device.registered.value == .max { device.registered.value = trail.time }
         await removeFiles()
         for _ in 0..<30 {
             var isQuiet = true

@@ -275,7 +275,7 @@ extension History {
             ]
             for (subscription, matches) in kinds {
                 guard let start = ledger.latestSave(notBy: device.name, where: matches),
-                    start > subscribed.value[user] ?? .max
+                    start > max(subscribed.value[user] ?? .max, device.registered.value)
                 else { continue }
                 let isReported = device.received.value.contains { $0.subscription == subscription && $0.time >= start }
                 if !isReported {

@@ -26,6 +26,10 @@ final class SimulatedDevice: Sendable {
     let notesDisk = Shared<Data?>(nil)
     /// The disk of the app that mirrors zones.
     let mirrorDisk = Shared<Data?>(nil)
+    /// The time since which notifications reach the device, which has to register for them; 0: from the beginning.
+    let registered = Shared<Int64>(0)
+    /// Whether the user waits for a new device to sign in.
+    let isLost = Shared(false)
     /// The network's condition, which outlives the app.
     let condition = Shared(SimulatedNetwork.Condition())
     /// The subscriptions whose notifications arrived, and when.
@@ -77,6 +81,21 @@ final class SimulatedDevice: Sendable {
         }
         _ = try await signIn.signIn(
             email: user.email, password: user.password, deviceName: name, container: SimulatedCloud.container)
+    }
+
+    /// Gives the user a new device in place of this one, which is lost with all that it holds.
+    ///
+    /// - Throws: When the cloud does not answer; then there is no device until the user has tried again.
+    func replace() async throws {
+        crash()
+        isLost.value = true
+        registered.value = .max
+        life.value += 1
+        notesDisk.value = nil
+        mirrorDisk.value = nil
+        cloud.trail.note("\(name) is replaced")
+        try await signIn()
+        isLost.value = false
     }
 
     /// Starts the app with what the device's disk has.

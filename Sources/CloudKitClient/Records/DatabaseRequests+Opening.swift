@@ -70,6 +70,7 @@ extension DatabaseRequests {
     /// The same for records that the keys have learned of.
     func completed(_ known: ZoneKeys, toOpen sealed: [Record], in zone: ZoneID) async -> ZoneKeys {
         var keys = known
+        keys.shared.lookUpFailure = nil
         var asked = Set(sealed.map(\.id.recordName))
         for _ in 0..<TreeKeys.depthMax {
             let missing = keys.missing(for: sealed).subtracting(asked).sorted().prefix(RequestLimits.itemsMax)
@@ -127,6 +128,10 @@ extension DatabaseRequests {
                 keys.shared.noteRefusal(nil, ofShare: share.name)
             } catch {
                 keys.shared.noteRefusal(error, ofShare: share.name)
+                // The account has a key, which opens once the directory has answered.
+                if case .waitingForKey = error, let epoch = record.sharing?.keys?.epoch {
+                    try? keys.shared.see(epoch, of: share.name)
+                }
                 keys.shared.noteRollback(of: record, pinned: connection.keys.highestEpoch(of: share))
             }
             if keys.shared.isOvertaken(share.name) { overtaken.append(share.name) }

@@ -46,10 +46,10 @@ extension DatabaseRequests {
                 }
                 // A statement whose key could not be fetched is no sign of a cloud that changed data.
                 let isUnchecked = failure == .notAsStated(.noStatement) && stated[index]
-                records[index].values = .failure(
-                    isUnchecked
-                        ? .waitingForKey("Record '\(name)': its statement cannot be checked yet")
-                        : CallFailure(failure, record: name))
+                let waiting =
+                    keys[zone]?.shared.lookUpFailure
+                    ?? .waitingForKey("Record '\(name)': its statement cannot be checked yet")
+                records[index].values = .failure(isUnchecked ? waiting : CallFailure(failure, record: name))
             }
         }
     }

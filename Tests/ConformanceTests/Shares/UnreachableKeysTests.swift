@@ -38,16 +38,46 @@ import Testing
         }
     }
 
-    @Test func `B-CHG-15 a page of changes waits for the network`() async throws {
+    /// Also without its sealed fields: the device has seen the record, and has to compare what it states of itself.
+    @Test(arguments: [nil, ["title"]])
+    func `B-CHG-15 a page of changes waits for the network`(desiredKeys: [String]?) async throws {
         try await withChangedNote { database, id, token, mend in
             let error = await #expect(throws: CKError.self) {
-                try await database.recordZoneChanges(inZoneWith: id.zoneID, since: token)
+                try await database.recordZoneChanges(inZoneWith: id.zoneID, since: token, desiredKeys: desiredKeys)
             }
             #expect(error?.code == .networkUnavailable)
             mend()
             let page = try await database.recordZoneChanges(inZoneWith: id.zoneID, since: token)
             let record = try page.modificationResultsByID[id]?.get().record
             #expect(record?.encryptedValues["secret"] == "changed")
+        }
+    }
+
+    /// A new device asks the directory for the owner's identity.
+    @Test func `B-CHG-15 a page of changes waits for the directory`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            let isAway = Mutex(true)
+            let clock = ClientClock(now: { .zero }, sleep: { _ in }, random: { 0.5 })
+            let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock) { request in
+                request.url.path.contains("directory/") && isAway.withLock(\.self) ? .unreachable : nil
+            }
+            let device = try await home.device(of: "ben", over: network, clientEnvironment: clock)
+            defer { withExtendedLifetime(device) {} }
+            let database = device.container.sharedCloudDatabase
+            let error = await #expect(throws: CKError.self) {
+                try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
+            }
+            #expect(error?.code == .zoneBusy)
+            isAway.withLock { $0 = false }
+            let page = try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
+            let secrets = try page.modificationResultsByID.values.compactMap { result in
+                try result.get().record.encryptedValues["secret"] as? String
+            }
+            #expect(secrets.sorted() == ["folder secret", "secret of One", "secret of Two"])
         }
     }
 
