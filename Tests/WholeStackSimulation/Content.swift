@@ -24,21 +24,14 @@ struct Content {
 
     /// Gives a record this content.
     func fill(_ record: CKRecord, at place: Place) throws {
-        fill(record, isSealed: place.isSealed)
-        if place.hasFiles { record["file"] = try file.map { try Self.asset($0, of: stamp) } }
-    }
-
-    /// Gives a record this content without a file.
-    ///
-    /// - Parameter isSealed: Whether it has a sealed value; public records have none.
-    func fill(_ record: CKRecord, isSealed: Bool) {
         record["stamp"] = stamp
         record["n"] = n
         record["word"] = word
         record["list"] = list
         record["when"] = when
         record["at"] = at
-        if isSealed { record.encryptedValues["secret"] = secret }
+        if place.isSealed { record.encryptedValues["secret"] = secret }
+        if place.hasFiles { record["file"] = try file.map { try Self.asset($0, of: stamp) } }
     }
 
     /// Returns what a record shows instead of this content.

@@ -108,7 +108,7 @@ struct Step {
     func fill(_ record: CKRecord, with stamp: Int) {
         do {
             try Content(stamp: stamp).fill(record, at: place)
-            guard place.hasMoves, !place.isContested, let root = place.root else { return }
+            guard place.movesRecords, let root = place.root else { return }
             record.setParent(SharingLedger.isShared(stamp) ? root : nil)
         } catch {
             history.violated("the file of \(stamp) cannot be written: \(error)")
@@ -124,7 +124,7 @@ struct Step {
         if place.isContested, outcome == .refused { outcome = .unknown }
         for attempt in attempts {
             // A record that has left the share is as good as deleted for a guest.
-            let saysNothing = place.hasMoves && place.isContested && ledger.isDeletion(attempt)
+            let saysNothing = place.losesRecords && ledger.stamp(of: attempt) == nil
             ledger.end(attempt, saysNothing ? .unknown : outcome, at: now)
         }
     }
@@ -168,7 +168,6 @@ struct Step {
         var records: [CKRecord] = []
         var deletions: [CKRecord.ID] = []
         var attempts: [CKRecord.ID: Int] = [:]
-        var stamps: [CKRecord.ID: Int] = [:]
         var start: Int64 = 0
     }
 
@@ -196,7 +195,6 @@ struct Step {
             let stamp = ledger.makeStamp()
             batch.attempts[record.recordID] = ledger.begin(place.cell(name), stamp: stamp, by: device.name, at: now)
             fill(record, with: stamp)
-            batch.stamps[record.recordID] = stamp
             batch.records.append(record)
         }
         return batch
@@ -209,7 +207,7 @@ struct Step {
             CKModifyRecordsOperation.RecordSavePolicy.ifServerRecordUnchanged, .changedKeys, .allKeys,
         ])
         // A parent that stays is not sent.
-        if place.hasMoves, !place.isContested { policy = .ifServerRecordUnchanged }
+        if place.movesRecords { policy = .ifServerRecordUnchanged }
         let isAtomic = chance.percent(60)
         if isFresh, isAtomic, !place.isDefault {
             ledger.note(atomicGroup: batch.records.map { place.cell($0.recordID.recordName) })
@@ -219,7 +217,7 @@ struct Step {
                 saving: batch.records, deleting: batch.deletions, savePolicy: policy ?? .allKeys, atomically: isAtomic)
             for (id, result) in results.saveResults.sorted(by: { $0.key.recordName < $1.key.recordName }) {
                 take(id, result.map { _ in () }, batch)
-                if case .success(let record) = result, let stamp = batch.stamps[id] {
+                if case .success(let record) = result, let stamp = batch.attempts[id].flatMap(ledger.stamp) {
                     history.observe(saved: record, with: stamp, at: place)
                 }
             }
@@ -253,7 +251,7 @@ struct Step {
         let batch = await makeBatch(isFresh: chance.percent(30))
         let operation = CKModifyRecordsOperation(recordsToSave: batch.records, recordIDsToDelete: batch.deletions)
         operation.savePolicy = chance.percent(50) ? .ifServerRecordUnchanged : .changedKeys
-        if place.hasMoves, !place.isContested { operation.savePolicy = .ifServerRecordUnchanged }
+        if place.movesRecords { operation.savePolicy = .ifServerRecordUnchanged }
         operation.isAtomic = chance.percent(50)
         operation.qualityOfService = chance.percent(50) ? .utility : .userInitiated
         let results = Shared<[CKRecord.ID: Result<Void, any Error>]>([:])

@@ -140,7 +140,7 @@ extension History {
         for (cell, stamp) in content where cell.owner == place.owner && cell.zone == place.zoneID.zoneName {
             let isOther = ["w", "g"].contains(cell.name.prefix(1)) && place.isDefault && place.scope == .private
             let isHidden = place.scope == .shared && cell.name == "outside"
-            let isOut = place.hasMoves && place.isContested && !ledger.isShared(stamp)
+            let isOut = place.losesRecords && !ledger.isShared(stamp)
             if !isOther, !isHidden, !isOut { stamps[cell.name] = stamp }
         }
         return stamps

@@ -110,11 +110,6 @@ extension History {
     func judgeCircle(_ content: [Cell: Int]) async throws {
         guard let sharing, let app = devices[0].app, let place = circle(of: devices[0]) else { return }
         let share = try await share(at: place, in: app.container.privateCloudDatabase)
-        var expected: [String: Int] = [:]
-        for (cell, stamp) in content where cell.owner == "ada" && cell.zone == place.zoneID.zoneName {
-            if place.hasMoves, !ledger.isShared(stamp) { continue }
-            expected[cell.name] = stamp
-        }
         for guest in sharing.guests {
             let participant = self.participant(guest, in: share)
             let found: [SharingLedger.Right: Bool] = [
@@ -132,7 +127,7 @@ extension History {
             for device in devices where device.user.name == guest {
                 guard let app = device.app, let place = circle(of: device) else { continue }
                 if isMember {
-                    try await judgeMember(device, app, place, expected)
+                    try await judgeMember(device, app, place, stamps(at: place, content))
                 } else {
                     try await judgeStranger(device, app, place)
                 }

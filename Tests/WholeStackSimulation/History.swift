@@ -274,8 +274,7 @@ final class History: Sendable {
         guard let app = device.app else { return }
         await app.notes.start()
         guard hasEngines else { return }
-        let chance = Chance(seed: seed, subject: UInt64(100 + app.life))
-        let mirror = try MirrorApp(device, app, in: self, chance: chance)
+        let mirror = try MirrorApp(device, app, in: self)
         app.mirror.value = mirror
         await mirror.start()
     }

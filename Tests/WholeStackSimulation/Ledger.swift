@@ -109,8 +109,8 @@ final class Ledger: Sendable {
         return !all.value[number].device.hasPrefix("ada") || SharingLedger.isShared(stamp)
     }
 
-    /// Whether an attempt deletes.
-    func isDeletion(_ number: Int) -> Bool { all.value[number].stamp == nil }
+    /// Returns the stamp that an attempt writes; nil: it deletes.
+    func stamp(of number: Int) -> Int? { all.value[number].stamp }
 
     /// Returns why a stamp cannot be the content of a cell; nil: it can.
     func objection(to stamp: Int, in cell: Cell) -> String? {

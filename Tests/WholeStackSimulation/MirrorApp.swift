@@ -28,13 +28,13 @@ actor MirrorApp: CKSyncEngineDelegate {
     private var memory: Stored
     private var engine: CKSyncEngine?
 
-    init(_ device: SimulatedDevice, _ app: SimulatedDevice.Booted, in history: History, chance: Chance) throws {
+    init(_ device: SimulatedDevice, _ app: SimulatedDevice.Booted, in history: History) throws {
         self.history = history
         self.device = device
         self.app = app
         database = app.container.database(with: history.mirrorScope(of: device))
         step = history.circle(of: device).map { place in
-            Step(history: history, device: device, app: app, place: place, chance: chance)
+            Step(history: history, device: device, app: app, place: place, chance: history.chance)
         }
         memory = try device.mirrorDisk.value.map { try JSONDecoder().decode(Stored.self, from: $0) } ?? Stored()
     }
@@ -142,6 +142,11 @@ actor MirrorApp: CKSyncEngineDelegate {
         let id = record.recordID
         history.observe(record, at: history.place(id.zoneID, of: device), keys: nil)
         guard record.recordType == "Item", id.recordName != "Root" else { return }
+        remember(record)
+    }
+
+    private func remember(_ record: CKRecord) {
+        let id = record.recordID
         memory.zones[Self.key(id.zoneID), default: [:]][id.recordName] = record["stamp"] as? Int ?? 0
         if id.zoneID == step?.place.zoneID { memory.lastKnown[id.recordName] = NotesApp.systemFields(record) }
     }
@@ -191,11 +196,10 @@ actor MirrorApp: CKSyncEngineDelegate {
     /// Takes a record that answered a save: what was fetched meanwhile can be newer, and one that others have saved since comes as it was
     /// sent.
     private func takeIfNewer(_ record: CKRecord) {
-        let id = record.recordID
-        let known = memory.lastKnown[id.recordName].flatMap(NotesApp.record)?.modificationDate ?? .distantPast
+        let known =
+            memory.lastKnown[record.recordID.recordName].flatMap(NotesApp.record)?.modificationDate ?? .distantPast
         guard let date = record.modificationDate, date > known else { return }
-        memory.zones[Self.key(id.zoneID), default: [:]][id.recordName] = record["stamp"] as? Int ?? 0
-        memory.lastKnown[id.recordName] = NotesApp.systemFields(record)
+        remember(record)
     }
 
     /// Notes that the first attempt to delete a record that was not answered has taken effect.

@@ -24,6 +24,10 @@ struct Place: Sendable {
         case none
     }
 
+    /// Whether the user moves records out of the shared tree and back.
+    var movesRecords: Bool { hasMoves && !isContested }
+    /// Whether records leave what the user can see, and return.
+    var losesRecords: Bool { hasMoves && isContested }
     var isDefault: Bool { zoneID.zoneName == CKRecordZone.ID.defaultZoneName }
     var isSealed: Bool { scope != .public }
     var recordType: String { scope == .public ? "Post" : "Item" }

@@ -23,17 +23,16 @@ import Testing
             let note = try await home.ada.privateCloudDatabase.record(for: notes[0].recordID)
             note.encryptedValues["secret"] = "changed"
             try await home.ada.privateCloudDatabase.save(note)
-            let isAway = Mutex(true)
             let clock = ClientClock(now: { .zero }, sleep: { _ in }, random: { 0.5 })
             let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock) { request in
-                request.url.path.hasSuffix("records/lookup") && isAway.withLock(\.self) ? .unreachable : nil
+                request.url.path.hasSuffix("records/lookup") ? .unreachable : nil
             }
             let restarted = CKContainer(
                 configuration: home.signedIn.ben.configuration, transport: network, clientEnvironment: clock)
             try await body(
                 restarted.sharedCloudDatabase, CKRecord.ID(recordName: note.recordID.recordName, zoneID: theirs), token
             ) {
-                isAway.withLock { $0 = false }
+                network.decide { _ in nil }
             }
         }
     }
@@ -60,10 +59,9 @@ import Testing
             let share = try await home.share(folder, with: ["ben"])
             try await home.accept(share.url, on: home.ben)
             let theirs = try await home.shared(zone)
-            let isAway = Mutex(true)
             let clock = ClientClock(now: { .zero }, sleep: { _ in }, random: { 0.5 })
             let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock) { request in
-                request.url.path.contains("directory/") && isAway.withLock(\.self) ? .unreachable : nil
+                request.url.path.contains("directory/") ? .unreachable : nil
             }
             let device = try await home.device(of: "ben", over: network, clientEnvironment: clock)
             defer { withExtendedLifetime(device) {} }
@@ -72,7 +70,7 @@ import Testing
                 try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
             }
             #expect(error?.code == .zoneBusy)
-            isAway.withLock { $0 = false }
+            network.decide { _ in nil }
             let page = try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
             let secrets = try page.modificationResultsByID.values.compactMap { result in
                 try result.get().record.encryptedValues["secret"] as? String
