@@ -12,6 +12,10 @@ extension History {
             let places = places(of: device)
             guard let place = chance.one(of: places) else { return }
             let step = Step(history: self, device: device, app: app, place: place, chance: chance)
+            if mayEnd(place), chance.percent(25) {
+                if chance.percent(40) { await step.endZone() } else { await step.reopen() }
+                continue
+            }
             switch chance.number(0..<100) {
             case ..<18: await step.save()
             case ..<28: await step.saveBatch()
@@ -25,6 +29,7 @@ extension History {
             case ..<80: await step.subscribe()
             case ..<85: await step.useTemporaryZone()
             case ..<90: await web(device, chance)
+            case 99... where has(.endings): await app.notes.removeAll()
             default:
                 let edit = ledger.makeStamp()
                 let kind = chance.percent(70) ? "keep" : "drop"
@@ -513,8 +518,9 @@ extension History {
             let isKnown = answer.code == nil || !(answer.isUncertain || repeats)
             ledger.end(number, answer.code == nil ? .done : isKnown ? .refused : .unknown, at: trail.time)
             if let code = answer.code,
-                !["CONFLICT", "NOT_FOUND", "VALIDATING_REFERENCE_ERROR", "TRY_AGAIN_LATER", "BAD_REQUEST"].contains(
-                    code)
+                ![
+                    "CONFLICT", "NOT_FOUND", "VALIDATING_REFERENCE_ERROR", "TRY_AGAIN_LATER", "BAD_REQUEST",
+                ].contains(code), !has(.endings) || !["THROTTLED", "QUOTA_EXCEEDED"].contains(code)
             {
                 violated("the web client got \(code) for \(type) of \(cell)")
             }

@@ -59,10 +59,10 @@ extension History {
     /// - Returns: A device that has started again.
     private func makeTrouble() async -> SimulatedDevice? {
         guard let device = chance.one(of: devices) else { return nil }
-        if seed >= Self.firstSeedWithNewDevices, chance.percent(6) {
+        if has(.newDevices), chance.percent(6) {
             return await replace(device) ? device : nil
         }
-        if hasOperator, chance.percent(25) {
+        if has(.operators), chance.percent(has(.endings) ? 40 : 25) {
             await operate()
             return nil
         }
@@ -106,9 +106,6 @@ extension History {
         return nil
     }
 
-    /// The first seed in whose history devices are lost and replaced.
-    static let firstSeedWithNewDevices: UInt64 = 1_100_000
-
     /// Gives a user a new device, as soon as the cloud answers.
     private func replace(_ device: SimulatedDevice) async -> Bool {
         for _ in 0..<20 {
@@ -136,10 +133,11 @@ extension History {
     }
 
     /// Ends all trouble and waits until the devices have come to rest.
-    func heal() async {
+    func heal() async throws {
         trail.note("heal")
         disk.faults.value = Disk.Faults()
         cloud.start()
+        await removeFaults()
         for device in devices {
             device.condition.value = SimulatedNetwork.Condition()
             if device.app == nil { _ = await start(device) }
@@ -148,6 +146,7 @@ extension History {
         try? await Task.sleep(for: .seconds(100))
         for device in devices where device.registered.value == .max { device.registered.value = trail.time }
         await removeFiles()
+        try await reopenZones()
         for _ in 0..<30 {
             var isQuiet = true
             for device in devices {

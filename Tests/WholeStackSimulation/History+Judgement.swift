@@ -219,7 +219,7 @@ extension History {
                     token = page.changeToken
                     hasMore = page.moreComing
                 }
-            } catch let error as CKError where error.code == .zoneNotFound {
+            } catch let error as CKError where error.code == .zoneNotFound || error.code == .userDeletedZone {
                 held = [:]
             }
             for (name, app) in apps {
@@ -232,14 +232,15 @@ extension History {
                 }
                 for damage in await app.notes.damage { violated("a note of \(name): \(damage)") }
                 for (note, edit) in await app.notes.acknowledged.sorted(by: { $0.key < $1.key })
-                where note.hasPrefix("keep") && held[note]?.edit ?? -1 < edit {
+                where note.hasPrefix("keep") && held[note]?.edit ?? -1 < edit && edit > notesEnded.value[user] ?? 0 {
                     violated("\(name): the cloud has lost edit \(edit) of \(note)")
                 }
-                let failures = await app.notes.failures.subtracting([
-                    .serverRecordChanged, .unknownItem, .zoneNotFound, .networkFailure, .networkUnavailable,
-                    .serviceUnavailable, .requestRateLimited, .serverResponseLost, .zoneBusy, .operationCancelled,
-                    .batchRequestFailed,
-                ])
+                let failures = await app.notes.failures.subtracting(
+                    [
+                        .serverRecordChanged, .unknownItem, .zoneNotFound, .networkFailure, .networkUnavailable,
+                        .serviceUnavailable, .requestRateLimited, .serverResponseLost, .zoneBusy, .operationCancelled,
+                        .batchRequestFailed,
+                    ] + (has(.endings) ? [.userDeletedZone, .quotaExceeded] : []))
                 if !failures.isEmpty { violated("the sync engine of \(name) met \(failures.map { "\($0)" }.sorted())") }
             }
         }

@@ -93,7 +93,9 @@ extension History {
                 }
             }
             followed.value[follower] = known
-        } catch let error as CKError where error.code == .changeTokenExpired || error.code == .zoneNotFound {
+        } catch let error as CKError
+            where [.changeTokenExpired, .zoneNotFound, .userDeletedZone].contains(error.code)
+        {
             followed.value[follower] = nil
             throw error
         }
@@ -145,8 +147,8 @@ extension History {
         guard let code = (error as? CKError)?.code else { return .unknown }
         switch code {
         case .permissionFailure, .networkUnavailable, .requestRateLimited, .referenceViolation, .limitExceeded,
-            .invalidArguments:
-            return repeats && code == .referenceViolation ? .unknown : .refused
+            .invalidArguments, .quotaExceeded:
+            return repeats && (code == .referenceViolation || code == .quotaExceeded) ? .unknown : .refused
         case .serverRecordChanged, .unknownItem, .zoneNotFound, .batchRequestFailed, .serverRejectedRequest,
             .userDeletedZone:
             // The answer to a repeated request tells of the first one's effects.
@@ -180,6 +182,13 @@ extension History {
             default: []
             }
         if always.contains(error.code) || own.contains(error.code) { return }
+        // Its record has another one by now, and the time for which replaced files stay is short.
+        if has(.operators), error.code == .assetNotAvailable, ["fetch", "query", "follow"].contains(step) { return }
+        if has(.endings), error.code == .quotaExceeded, place.scope != .public || step == "grow" { return }
+        let ofEndings: Set<CKError.Code> = [.zoneNotFound, .userDeletedZone, .unknownItem, .changeTokenExpired]
+        if mayEnd(place), ofEndings.contains(error.code) { return }
+        // The zone was made again, and its root was not yet.
+        if mayEnd(place), place.root != nil, error.code == .referenceViolation { return }
         let ofMembers: Set<CKError.Code> = [.permissionFailure, .unknownItem, .zoneNotFound, .changeTokenExpired]
         if place.isContested, ofMembers.contains(error.code) { return }
         if error.code == .permissionFailure, place.writes != .all { return }

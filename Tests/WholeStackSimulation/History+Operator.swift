@@ -4,11 +4,6 @@ import Foundation
 
 // What the operator of the cloud does meanwhile.
 extension History {
-    /// The first seed in whose history tokens expire, feeds forget deletions, and files without a record are removed.
-    static let firstSeedWithOperator: UInt64 = 800_000
-
-    var hasOperator: Bool { seed >= Self.firstSeedWithOperator }
-
     /// The lifetimes of files, short enough that some end within a history.
     static var assetLifetimes: AssetLifetimes {
         var lifetimes = AssetLifetimes()
@@ -31,7 +26,7 @@ extension History {
         let zone = chance.one(of: zones) ?? "Work"
         let what: String
         do {
-            switch chance.number(0..<4) {
+            switch chance.number(0..<(has(.endings) ? 8 : 4)) {
             case 0:
                 what = "expired tokens of \(zone)"
                 try await ExpireTokens(cloud).run(ofZone: zone, of: user, in: container, .development)
@@ -43,6 +38,10 @@ extension History {
                 let age = Int64(chance.number(0..<60_000))
                 try await CompactFeeds(cloud).forgetDeletions(
                     before: cloud.serverEnvironment.now() - age, inZone: zone, of: user, in: container, .development)
+            case 4, 5:
+                let ending = ["Notes", "Notes", "Temporary0"] + (device.user.name == "ada" ? Self.endingZones : [])
+                return await endZone(chance.one(of: ending) ?? "Notes", of: (device.user.name, user), cloud)
+            case 6, 7: return try await orderFault(user, cloud)
             default:
                 return await removeFiles()
             }
@@ -56,7 +55,7 @@ extension History {
 
     /// Removes the files that no record has.
     func removeFiles() async {
-        guard hasOperator, let cloud = cloud.cloud else { return }
+        guard has(.operators), let cloud = cloud.cloud else { return }
         do {
             var sweep = try await SweepAssets(cloud).runDrafts()
             for folder in UInt8.min...UInt8.max { sweep = try await sweep + SweepAssets(cloud).run(inFolder: folder) }

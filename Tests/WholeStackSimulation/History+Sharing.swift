@@ -6,17 +6,6 @@ extension History {
     /// The zone whose share changes, as Ada names it.
     static let circle = CKRecordZone.ID(zoneName: "Circle")
 
-    /// The first seed whose history has it; those before stay as they were.
-    static let firstSeedWithCircle: UInt64 = 500_000
-    /// The first seed in whose history records there have files.
-    static let firstSeedWithFiles: UInt64 = 600_000
-
-    /// The first seed in whose history users may join by a link.
-    static let firstSeedWithLinks: UInt64 = 900_000
-
-    /// The first seed in whose history records may leave the shared tree and return.
-    static let firstSeedWithMoves: UInt64 = 1_000_000
-
     /// Returns the zone as a device reaches it, while its user is a member.
     func circle(of device: SimulatedDevice) -> Place? {
         guard let sharing else { return nil }
@@ -27,14 +16,15 @@ extension History {
         return Place(
             owner: "ada", scope: isOwn ? .private : .shared, zoneID: zoneID, writes: .all,
             root: sharing.sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), isContested: !isOwn,
-            hasMoves: sharing.hasMoves, hasFiles: seed >= Self.firstSeedWithFiles)
+            hasMoves: sharing.hasMoves, hasFiles: has(.files))
     }
 
     /// Makes the zone and its share, undisturbed.
     func prepareCircle() async throws {
         guard let sharing, let app = devices[0].app, let place = circle(of: devices[0]) else { return }
         let zone = CKRecordZone(zoneID: Self.circle)
-        if sharing.sharesZone, chance.percent(50) { zone.encryptionScope = .perZone }
+        if sharing.sharesZone, chance.percent(50) { hasCircleZoneKeys.value = true }
+        zone.encryptionScope = encryptionScope(of: zone.zoneID)
         let database = app.container.privateCloudDatabase
         try await database.save(zone)
         if let root = place.root { try await database.save(CKRecord(recordType: "Item", recordID: root)) }
@@ -62,7 +52,7 @@ extension History {
                 await step.changeShare()
                 continue
             }
-            if hasEngines, chance.percent(35), let mirror = app.mirror.value {
+            if has(.engines), chance.percent(35), let mirror = app.mirror.value {
                 let name = "r\(chance.number(0..<5))"
                 if chance.percent(15) { await mirror.remove(name) } else { await mirror.write(name) }
                 continue
@@ -222,7 +212,8 @@ extension Step {
             guard let share = try await history.share(at: place, in: database) else {
                 return await self.share(chance.some(chance.number(0..<sharing.guests.count + 1), of: sharing.guests))
             }
-            sharing.link.value = share.url
+            sharing.note(share.url)
+            if history.has(.endings), chance.percent(8) { return await endZone() }
             if chance.percent(15) { return await endSharing(share) }
             if sharing.isPublic {
                 return await save(
@@ -245,6 +236,10 @@ extension Step {
             await save(share, with: nil, [guest: rights])
         } catch {
             history.expect(error, of: "share", at: place)
+            let code = (error as? CKError)?.code
+            if history.has(.endings), code == .zoneNotFound || code == .userDeletedZone || code == .unknownItem {
+                await reopen()
+            }
         }
     }
 
@@ -260,6 +255,7 @@ extension Step {
             } else {
                 for guest in guests { rights[guest] = try await invite(guest, to: share) }
             }
+            if history.has(.endings) { history.sharing?.forgetLink() }
             await save(share, with: root, rights)
         } catch {
             history.expect(error, of: "share", at: place)
@@ -304,7 +300,7 @@ extension Step {
         if case .failure(let error) = result { history.expect(error, of: "share", at: place) }
         let outcome = history.outcome(result.map { _ in () })
         end(attempt, changes, outcome)
-        if let url = (try? result.get() as? CKShare)?.url { sharing.link.value = url }
+        if let share = try? result.get() as? CKShare { sharing.note(share.url) }
     }
 
     private func endSharing(_ share: CKShare) async {
@@ -333,7 +329,7 @@ extension Step {
 
     /// Accepts the share as a guest.
     func accept() async {
-        guard let sharing = history.sharing, let url = sharing.link.value else { return }
+        guard let sharing = history.sharing, let url = sharing.link else { return }
         let rights: [SharingLedger.Right: Bool] =
             sharing.isPublic ? [.isParticipant: true, .hasAccepted: true] : [.hasAccepted: true]
         await changeMembership(rights, "accept") {

@@ -35,6 +35,10 @@ final class History: Sendable {
     let ownerName = Shared("")
     /// The names in the container of all users.
     let userNames = Shared<[String: String]>([:])
+    /// The stamp from which on the edits of a user's notes cannot have been lost with their zone.
+    let notesEnded = Shared<[String: Int]>([:])
+    /// Whether the zone whose share changes has keys for the zone alone.
+    let hasCircleZoneKeys = Shared(false)
     /// The time from which a user's subscriptions exist.
     let subscribed = Shared<[String: Int64]>([:])
     private let apiToken: String
@@ -62,10 +66,10 @@ final class History: Sendable {
         chance = Chance(seed: planted == .chance ? seed &+ UInt64(getpid()) : seed, subject: 0)
         repeats = seed % 2 == 1
         sharesZone = chance.percent(40)
-        if seed >= Self.firstSeedWithCircle {
+        if seed >= Feature.changingShare.rawValue {
             let sharesZone = chance.percent(40)
-            let isPublic = seed >= Self.firstSeedWithLinks && chance.percent(60)
-            let hasMoves = seed >= Self.firstSeedWithMoves && !sharesZone && chance.percent(70)
+            let isPublic = seed >= Feature.links.rawValue && chance.percent(60)
+            let hasMoves = seed >= Feature.moves.rawValue && !sharesZone && chance.percent(70)
             sharing = SharingLedger(
                 sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves,
                 guests: chance.percent(50) ? ["ben", "cal"] : ["ben"], trail: trail)
@@ -75,8 +79,8 @@ final class History: Sendable {
         disk = Disk(Chance(seed: seed, subject: 1), trail: trail, planted: planted)
         // Files are sent to no others than secure addresses.
         cloud = SimulatedCloud(
-            disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: seed >= Self.firstSeedWithFiles,
-            assetLifetimes: seed >= Self.firstSeedWithOperator ? Self.assetLifetimes : AssetLifetimes())
+            disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: seed >= Feature.files.rawValue,
+            assetLifetimes: seed >= Feature.operators.rawValue ? Self.assetLifetimes : AssetLifetimes())
         cloud.start()
         guard let accounts = cloud.cloud?.accountStore else { throw CancellationError() }
         var tokens: [CloudKitModel.Environment: String] = [:]
@@ -97,7 +101,10 @@ final class History: Sendable {
             for number in 1...(name == "cal" ? 1 : 2) {
                 let device = SimulatedDevice(
                     "\(name)-\(number)", of: user, at: cloud, apiTokens: tokens,
-                    Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: planted)
+                    Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: planted,
+                    notesEndings: seed < Feature.endings.rawValue
+                        ? nil
+                        : NotesEndings { [ledger, notesEnded] in notesEnded.value[name] = ledger.makeStamp() })
                 try await device.signIn()
                 try device.boot()
                 devices.append(device)
@@ -116,7 +123,7 @@ final class History: Sendable {
                 try await history.prepare()
                 for round in 0..<2 {
                     await history.pass(round)
-                    await history.heal()
+                    try await history.heal()
                     try await history.judge(isLast: round == 1)
                 }
             } catch {
@@ -137,7 +144,7 @@ final class History: Sendable {
             guard let app = device.app else { continue }
             let user = device.user.name
             let database = app.container.privateCloudDatabase
-            if hasOperator { userNames.value[user] = try await app.container.userRecordID().recordName }
+            if has(.operators) { userNames.value[user] = try await app.container.userRecordID().recordName }
             try await database.save(CKRecordZone(zoneName: "Work"))
             try await subscribe(user, app.container)
             let operation = CKFetchWebAuthTokenOperation(apiToken: apiToken)
@@ -244,27 +251,27 @@ final class History: Sendable {
         return known.first { $0.zoneID == zoneID && $0.scope != .public } ?? ownPlace(zoneID, of: device.user.name)
     }
 
+    /// Returns the scope of the keys of one of Ada's zones.
+    func encryptionScope(of zoneID: CKRecordZone.ID) -> CKRecordZone.EncryptionScope {
+        zoneID.zoneName == "Vault" || (zoneID == Self.circle && hasCircleZoneKeys.value) ? .perZone : .perRecord
+    }
+
     /// Returns a zone of a user's own.
     func ownPlace(_ zoneID: CKRecordZone.ID, of user: String) -> Place {
-        Place(owner: user, scope: .private, zoneID: zoneID, writes: .all, hasFiles: hasEngines)
+        Place(owner: user, scope: .private, zoneID: zoneID, writes: .all, hasFiles: has(.engines))
     }
 
     var publicPlace: Place {
-        Place(owner: "public", scope: .public, zoneID: .default, writes: .own, hasFiles: hasEngines)
+        Place(owner: "public", scope: .public, zoneID: .default, writes: .own, hasFiles: has(.engines))
     }
 
     private func clubPlace(zoneID: CKRecordZone.ID, scope: CKDatabase.Scope, writes: Place.Writes) -> Place {
         Place(
             owner: "ada", scope: scope, zoneID: zoneID, writes: writes,
-            root: sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), hasFiles: hasEngines)
+            root: sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), hasFiles: has(.engines))
     }
 
     // MARK: Engines
-
-    /// The first seed in whose history engines mirror zones, and records of all places have files.
-    static let firstSeedWithEngines: UInt64 = 700_000
-
-    var hasEngines: Bool { seed >= Self.firstSeedWithEngines }
 
     /// Returns the database whose zones a device mirrors: its own for Ada, who shares them, and the shared one for the others.
     func mirrorScope(of device: SimulatedDevice) -> CKDatabase.Scope { device.user.name == "ada" ? .private : .shared }
@@ -273,7 +280,7 @@ final class History: Sendable {
     func startApps(of device: SimulatedDevice) async throws {
         guard let app = device.app else { return }
         await app.notes.start()
-        guard hasEngines else { return }
+        guard has(.engines) else { return }
         let mirror = try MirrorApp(device, app, in: self)
         app.mirror.value = mirror
         await mirror.start()

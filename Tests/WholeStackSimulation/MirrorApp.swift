@@ -96,13 +96,13 @@ actor MirrorApp: CKSyncEngineDelegate {
             if case .signIn = event.changeType { return }
             history.violated("the mirror of \(device.name): the account changed: \(event.changeType)")
         case .fetchedDatabaseChanges(let event):
-            for modification in event.modifications {
-                let key = Self.key(modification.zoneID)
-                memory.zones[key] = memory.zones[key] ?? [:]
-            }
             for deletion in event.deletions {
                 memory.zones[Self.key(deletion.zoneID)] = nil
                 if deletion.zoneID == step?.place.zoneID { memory.lastKnown = [:] }
+            }
+            for modification in event.modifications {
+                let key = Self.key(modification.zoneID)
+                memory.zones[key] = memory.zones[key] ?? [:]
             }
         case .fetchedRecordZoneChanges(let event):
             for modification in event.modifications { take(modification.record) }

@@ -19,6 +19,8 @@ actor NotesApp: CKSyncEngineDelegate {
         var state: CKSyncEngine.State.Serialization?
         /// The notes that were known when the token of the zone expired and have not come again: they may have been deleted.
         var unseen: Set<String>?
+        /// The notes that the cloud had no room for.
+        var refused: Set<String>?
     }
 
     static let zone = CKRecordZone(zoneName: "Notes")
@@ -26,13 +28,15 @@ actor NotesApp: CKSyncEngineDelegate {
     private let disk: Shared<Data?>
     private let network: SimulatedNetwork
     private let database: CKDatabase
+    private let endings: NotesEndings?
     private var memory: Stored
     private var engine: CKSyncEngine?
     private(set) var failures: Set<CKError.Code> = []
     /// Sealed values that did not open or were not as sealed.
     private(set) var damage: [String] = []
 
-    init(_ database: CKDatabase, disk: Shared<Data?>, network: SimulatedNetwork) throws {
+    init(_ database: CKDatabase, disk: Shared<Data?>, network: SimulatedNetwork, endings: NotesEndings?) throws {
+        self.endings = endings
         self.database = database
         self.disk = disk
         self.network = network
@@ -51,10 +55,15 @@ actor NotesApp: CKSyncEngineDelegate {
     var hasPending: Bool {
         guard let state = engine?.state else { return true }
         return !state.pendingRecordZoneChanges.isEmpty || !state.pendingDatabaseChanges.isEmpty
+            || memory.refused?.isEmpty == false
     }
 
     /// Syncs now.
     func sync() async throws {
+        if let refused = memory.refused {
+            memory.refused = nil
+            engine?.state.add(pendingRecordZoneChanges: refused.sorted().map { .saveRecord(id($0)) })
+        }
         try await engine?.sendChanges()
         try await engine?.fetchChanges()
     }
@@ -68,6 +77,21 @@ actor NotesApp: CKSyncEngineDelegate {
         memory.notes[name] = nil
         memory.lastKnown[name] = nil
         engine?.state.add(pendingRecordZoneChanges: [.deleteRecord(id(name))])
+    }
+
+    /// Removes all notes and their zone.
+    func removeAll() {
+        memory.notes = [:]
+        memory.lastKnown = [:]
+        endings?.isAskedFor.value = true
+        engine?.state.add(pendingDatabaseChanges: [.deleteZone(Self.zone.zoneID)])
+    }
+
+    /// Sends all notes as new ones to a zone that the cloud does not have any more.
+    private func sendAll(_ syncEngine: CKSyncEngine) {
+        memory.lastKnown = [:]
+        syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
+        syncEngine.state.add(pendingRecordZoneChanges: memory.notes.keys.sorted().map { .saveRecord(id($0)) })
     }
 
     private func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: Self.zone.zoneID) }
@@ -102,11 +126,21 @@ actor NotesApp: CKSyncEngineDelegate {
             for deletion in event.deletions { takeDeletion(of: deletion.recordID.recordName) }
         case .fetchedDatabaseChanges(let event):
             for deletion in event.deletions where deletion.zoneID == Self.zone.zoneID {
-                damage.append("the zone was deleted")
+                if endings == nil { damage.append("the zone was deleted") }
+                memory.unseen = nil
+                memory.lastKnown = [:]
+                switch deletion.reason {
+                case .encryptedDataReset: sendAll(syncEngine)
+                default: memory.notes = [:]
+                }
             }
         case .sentRecordZoneChanges(let event): take(event, syncEngine)
         case .sentDatabaseChanges(let event):
             for error in event.failedZoneSaves.map(\.error) { failures.insert(error.code) }
+            if event.deletedZoneIDs.contains(Self.zone.zoneID) {
+                endings?.isAskedFor.value = false
+                endings?.note()
+            }
         default: break
         }
     }
@@ -136,6 +170,7 @@ actor NotesApp: CKSyncEngineDelegate {
     private func take(_ event: CKSyncEngine.Event.SentRecordZoneChanges, _ syncEngine: CKSyncEngine) {
         for record in event.savedRecords {
             let name = record.recordID.recordName
+            memory.unseen?.remove(name)
             if memory.notes[name] != nil { remember(record) }
             guard let edit = record["edit"] as? Int else { continue }
             memory.acknowledged[name] = max(memory.acknowledged[name] ?? 0, edit)
@@ -149,7 +184,10 @@ actor NotesApp: CKSyncEngineDelegate {
                 guard let record = failed.error.serverRecord else { continue }
                 merge(record)
                 again.append(.saveRecord(id))
-            case .zoneNotFound:
+            case .zoneNotFound where failed.error.userInfo[CKErrorUserDidResetEncryptedDataKey] != nil:
+                sendAll(syncEngine)
+            case .quotaExceeded: memory.refused = (memory.refused ?? []).union([id.recordName])
+            case .zoneNotFound, .userDeletedZone:
                 syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
                 memory.lastKnown[id.recordName] = nil
                 again.append(.saveRecord(id))
@@ -178,7 +216,13 @@ actor NotesApp: CKSyncEngineDelegate {
             damage.append("\(name): \(record["edit"] ?? -1), \(record.encryptedValues["secret"] ?? "-")")
             return
         }
-        if let mine = memory.notes[name], mine.edit >= note.edit { return }
+        if let mine = memory.notes[name], mine.edit >= note.edit {
+            // Another device has sent what it had of a zone that ended.
+            if endings != nil, mine.edit > note.edit {
+                engine?.state.add(pendingRecordZoneChanges: [.saveRecord(record.recordID)])
+            }
+            return
+        }
         memory.notes[name] = note
     }
 

@@ -36,8 +36,7 @@ final class SharingLedger: Sendable {
     let hasMoves: Bool
     /// The users whom the share may name.
     let guests: [String]
-    /// The address of the share; nil until it has one.
-    let link = Shared<URL?>(nil)
+    private let address = Shared<URL?>(nil)
     private let changes: Shared<[Change]>
     private let trail: Trail
 
@@ -53,6 +52,21 @@ final class SharingLedger: Sendable {
                     user: guest, rights: Dictionary(uniqueKeysWithValues: Right.allCases.map { ($0, false) }),
                     start: -1, end: -1, outcome: .done)
             })
+    }
+
+    /// The latest address of the share; nil until it has one.
+    var link: URL? { address.value }
+
+    /// Notes the address of the share. One of a share that nobody may join by its link has no secret: who joins by it when everyone may join
+    /// again can read nothing.
+    func note(_ url: URL?) {
+        guard let url, !isPublic || url.fragment != nil else { return }
+        address.value = url
+    }
+
+    /// Notes that there may be another share, whose address has another secret.
+    func forgetLink() {
+        if isPublic, !sharesZone { address.value = nil }
     }
 
     /// Whether a record is in the shared tree with what its owner saves.

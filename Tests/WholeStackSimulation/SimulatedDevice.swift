@@ -11,6 +11,14 @@ struct SimulatedUser: Sendable {
     var password: String { "password of \(name)" }
 }
 
+/// The ends of the zone in which a device has notes.
+struct NotesEndings: Sendable {
+    /// Whether the app has asked for the end and knows of no answer.
+    let isAskedFor = Shared(false)
+    /// Notes that what the user has written so far may be lost.
+    let note: @Sendable () -> Void
+}
+
 /// A device of a user: a profile on disk, a network, and the memory of an app, which a crash takes.
 final class SimulatedDevice: Sendable {
     let name: String
@@ -30,6 +38,8 @@ final class SimulatedDevice: Sendable {
     let registered = Shared<Int64>(0)
     /// Whether the user waits for a new device to sign in.
     let isLost = Shared(false)
+    /// The ends of the zone of notes; nil: it stays.
+    let notesEndings: NotesEndings?
     /// The network's condition, which outlives the app.
     let condition = Shared(SimulatedNetwork.Condition())
     /// The subscriptions whose notifications arrived, and when.
@@ -49,7 +59,8 @@ final class SimulatedDevice: Sendable {
 
     init(
         _ name: String, of user: SimulatedUser, at cloud: SimulatedCloud,
-        apiTokens: [CloudKitModel.Environment: String], _ chance: Chance, planted: PlantedFault?
+        apiTokens: [CloudKitModel.Environment: String], _ chance: Chance, planted: PlantedFault?,
+        notesEndings: NotesEndings?
     ) {
         self.name = name
         self.user = user
@@ -57,6 +68,7 @@ final class SimulatedDevice: Sendable {
         self.apiTokens = apiTokens
         self.chance = chance
         self.planted = planted
+        self.notesEndings = notesEndings
     }
 
     /// The running app; nil while the device is off.
@@ -119,7 +131,8 @@ final class SimulatedDevice: Sendable {
         booted.value = Booted(
             life: life.value, network: network, container: container,
             production: CKContainer(configuration: configuration(.production), transport: network),
-            notes: try NotesApp(container.privateCloudDatabase, disk: notesDisk, network: network),
+            notes: try NotesApp(
+                container.privateCloudDatabase, disk: notesDisk, network: network, endings: notesEndings),
             listening: container.observeRemoteNotifications { notification in
                 guard !network.isGone, let id = notification.notification?.subscriptionID else { return }
                 received.value.append((trail.time, id))

@@ -127,7 +127,7 @@ extension CKSyncEngine {
                 then: { state in
                     if let moment, state.zones[zone]?.restoration == nil { state.offerAgain(since: moment, in: zone) }
                     if isExpired { state.forgetToken(of: zone) }
-                    if isGone { state.forget(zone) }
+                    if isGone { state.setAside(zone) }
                     return isExpired || isGone
                 })
             guard isExpired else { return isGone ? nil : failure }

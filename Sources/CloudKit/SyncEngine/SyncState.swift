@@ -221,8 +221,9 @@ struct SyncState: Sendable {
     }
 
     /// The zone is not there; the database's feed will say why.
-    mutating func forget(_ zone: CKRecordZone.ID) {
-        zones[zone]?.token = nil
+    ///
+    /// Its token stays: if the feed reports a zone that was made again meanwhile, the app learns that what it has is of an earlier one (B-CHG-10).
+    mutating func setAside(_ zone: CKRecordZone.ID) {
         unfetched.removeAll { $0 == zone }
     }
 

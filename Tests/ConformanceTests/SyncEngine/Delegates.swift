@@ -38,6 +38,32 @@ final class Forgetful: CKSyncEngineDelegate {
     private func recordFor(id: CKRecord.ID) -> CKRecord? { nil }
 }
 
+/// Does something before a zone is fetched, once, and keeps the errors of such fetches.
+actor Interrupting: CKSyncEngineDelegate {
+    private var interruption: (@Sendable () async throws -> Void)?
+    private(set) var errors: [CKError.Code] = []
+    private(set) var names: [String] = []
+
+    func interrupt(by interruption: @escaping @Sendable () async throws -> Void) { self.interruption = interruption }
+
+    func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
+        switch event {
+        case .willFetchRecordZoneChanges:
+            let interruption = interruption
+            self.interruption = nil
+            do { try await interruption?() } catch { errors.append((error as? CKError)?.code ?? .internalError) }
+        case .didFetchRecordZoneChanges(let event):
+            if let error = event.error { errors.append(error.code) }
+        case .fetchedRecordZoneChanges(let event): names += event.modifications.map(\.record.recordID.recordName)
+        default: break
+        }
+    }
+
+    func nextRecordZoneChangeBatch(
+        _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
+    ) async -> CKSyncEngine.RecordZoneChangeBatch? { nil }
+}
+
 /// Calls its engine back where it must not, and leaves a task behind that may.
 actor Reentrant: CKSyncEngineDelegate {
     private(set) var codes: [CKError.Code] = []

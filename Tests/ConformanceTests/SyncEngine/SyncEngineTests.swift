@@ -297,6 +297,39 @@ import Testing
         }
     }
 
+    @Test func `B-CHG-10 a zone that was deleted while it was fetched, and made again, has an expired token`()
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let other = try await cloud.device(of: user).privateCloudDatabase
+            let zone = CKRecordZone(zoneName: "Z")
+            @Sendable func save(_ name: String) async throws {
+                let id = CKRecord.ID(recordName: name, zoneID: zone.zoneID)
+                try await other.save(CKRecord(recordType: "Note", recordID: id))
+            }
+            try await other.save(zone)
+            try await save("old")
+            let delegate = Interrupting()
+            var configuration = CKSyncEngine.Configuration(
+                database: try await cloud.device(of: user).privateCloudDatabase, stateSerialization: nil,
+                delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            try await engine.fetchChanges()
+            try await save("newer")
+            await delegate.interrupt { try await other.deleteRecordZone(withID: zone.zoneID) }
+            try await engine.fetchChanges()
+            #expect(await delegate.errors == [.zoneNotFound])
+            try await other.save(zone)
+            try await save("new")
+            try await engine.fetchChanges()
+            // The app learns that what it has of the zone is of an earlier one.
+            #expect(await delegate.errors == [.zoneNotFound, .changeTokenExpired])
+            #expect(await delegate.names == ["old", "new"])
+        }
+    }
+
     @Test func `B-CHG-08 a deletion by another device of a record saved before the first fetch is reported`()
         async throws
     {

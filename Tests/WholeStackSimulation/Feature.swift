@@ -1,0 +1,25 @@
+/// What histories have. It grew with time: a history has it from this seed on, so that earlier seeds give the histories that they have always
+/// given.
+enum Feature: UInt64 {
+    /// Ada has a zone whose share changes.
+    case changingShare = 500_000
+    /// Records of the zone whose share changes have files.
+    case files = 600_000
+    /// Engines mirror zones, and records of all places have files.
+    case engines = 700_000
+    /// Tokens expire, feeds forget deletions, and files without a record are removed.
+    case operators = 800_000
+    /// Users may join by a link.
+    case links = 900_000
+    /// Records may leave the shared tree and return.
+    case moves = 1_000_000
+    /// Devices are lost and replaced.
+    case newDevices = 1_100_000
+    /// Zones are deleted, purged, lose their keys and are made again; the cloud refuses requests, and what is beyond a quota.
+    case endings = 1_200_000
+}
+
+extension History {
+    /// Returns whether this history has something.
+    func has(_ feature: Feature) -> Bool { seed >= feature.rawValue }
+}
