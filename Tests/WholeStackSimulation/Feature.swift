@@ -17,6 +17,10 @@ enum Feature: UInt64 {
     case newDevices = 1_100_000
     /// Zones are deleted, purged, lose their keys and are made again; the cloud refuses requests, and what is beyond a quota.
     case endings = 1_200_000
+    /// Users sign out and in again while their apps run.
+    case sessions = 1_300_000
+    /// Ben may be an administrator of the share that changes.
+    case administrators = 1_400_000
 }
 
 extension History {

@@ -147,7 +147,7 @@ struct Step {
     }
 
     /// Reports an answer to a guest who cannot have had some rights since the request began.
-    private func judgeMembership(_ rights: [SharingLedger.Right], since start: Int64, _ what: String) {
+    func judgeMembership(_ rights: [SharingLedger.Right], since start: Int64, _ what: String) {
         guard place.isContested, let sharing = history.sharing else { return }
         for right in rights where sharing.wasImpossible(right, of: device.user.name, from: start, to: now) {
             history.violated("\(device.name) \(what), although \(right) had ended")
@@ -520,7 +520,9 @@ extension History {
             if let code = answer.code,
                 ![
                     "CONFLICT", "NOT_FOUND", "VALIDATING_REFERENCE_ERROR", "TRY_AGAIN_LATER", "BAD_REQUEST",
-                ].contains(code), !has(.endings) || !["THROTTLED", "QUOTA_EXCEEDED"].contains(code)
+                ].contains(code), !has(.endings) || !["THROTTLED", "QUOTA_EXCEEDED"].contains(code),
+                // The client's token ends with the session of the device that made it.
+                !has(.sessions) || !["AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED"].contains(code)
             {
                 violated("the web client got \(code) for \(type) of \(cell)")
             }

@@ -62,6 +62,10 @@ extension History {
         if has(.newDevices), chance.percent(6) {
             return await replace(device) ? device : nil
         }
+        if has(.sessions), chance.percent(10) {
+            await endSession(of: device)
+            return nil
+        }
         if has(.operators), chance.percent(has(.endings) ? 40 : 25) {
             await operate()
             return nil
@@ -141,6 +145,7 @@ extension History {
         for device in devices {
             device.condition.value = SimulatedNetwork.Condition()
             if device.app == nil { _ = await start(device) }
+            await signIn(device)
         }
         // Pauses that the cloud asked for, long polls, the outbox.
         try? await Task.sleep(for: .seconds(100))

@@ -240,7 +240,8 @@ extension History {
                         .serverRecordChanged, .unknownItem, .zoneNotFound, .networkFailure, .networkUnavailable,
                         .serviceUnavailable, .requestRateLimited, .serverResponseLost, .zoneBusy, .operationCancelled,
                         .batchRequestFailed,
-                    ] + (has(.endings) ? [.userDeletedZone, .quotaExceeded] : []))
+                    ] + (has(.endings) ? [.userDeletedZone, .quotaExceeded] : [])
+                        + (has(.sessions) ? [.notAuthenticated, .accountTemporarilyUnavailable] : []))
                 if !failures.isEmpty { violated("the sync engine of \(name) met \(failures.map { "\($0)" }.sorted())") }
             }
         }

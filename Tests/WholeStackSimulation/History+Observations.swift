@@ -184,6 +184,7 @@ extension History {
         if always.contains(error.code) || own.contains(error.code) { return }
         // Its record has another one by now, and the time for which replaced files stay is short.
         if has(.operators), error.code == .assetNotAvailable, ["fetch", "query", "follow"].contains(step) { return }
+        if has(.sessions), [.notAuthenticated, .accountTemporarilyUnavailable].contains(error.code) { return }
         if has(.endings), error.code == .quotaExceeded, place.scope != .public || step == "grow" { return }
         let ofEndings: Set<CKError.Code> = [.zoneNotFound, .userDeletedZone, .unknownItem, .changeTokenExpired]
         if mayEnd(place), ofEndings.contains(error.code) { return }

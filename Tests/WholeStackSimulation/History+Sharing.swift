@@ -52,6 +52,10 @@ extension History {
                 await step.changeShare()
                 continue
             }
+            if has(.administrators), device.user.name == "ben", sharing?.isPublic == false, chance.percent(60) {
+                await step.administer()
+                continue
+            }
             if has(.engines), chance.percent(35), let mirror = app.mirror.value {
                 let name = "r\(chance.number(0..<5))"
                 if chance.percent(15) { await mirror.remove(name) } else { await mirror.write(name) }
@@ -106,6 +110,7 @@ extension History {
                 .isParticipant: participant != nil,
                 .hasAccepted: participant?.acceptanceStatus == .accepted,
                 .mayWrite: participant?.permission == .readWrite,
+                .isAdministrator: participant?.role == .administrator,
             ]
             for right in SharingLedger.Right.allCases where participant != nil || right != .mayWrite {
                 let value = found[right] == true
@@ -216,19 +221,28 @@ extension Step {
             if history.has(.endings), chance.percent(8) { return await endZone() }
             if chance.percent(15) { return await endSharing(share) }
             if sharing.isPublic {
-                return await save(
-                    share, with: nil, permit(chance.one(of: [.none, .readOnly, .readWrite]) ?? .none, in: share))
+                let permission = chance.one(of: [CKShare.ParticipantPermission.none, .readOnly, .readWrite]) ?? .none
+                await save(share, with: nil, permit(permission, in: share))
+                return
             }
             guard let guest = chance.one(of: sharing.guests) else { return }
-            let rights: [SharingLedger.Right: Bool]
+            var rights: [SharingLedger.Right: Bool]
             if let participant = history.participant(guest, in: share) {
-                if chance.percent(50) {
+                if chance.percent(history.has(.administrators) ? 30 : 50) {
                     share.removeParticipant(participant)
                     rights = SharingLedger.loss
+                } else if history.has(.administrators), guest == "ben", chance.percent(60) {
+                    participant.role = .administrator
+                    participant.permission = .readWrite
+                    rights = [.isAdministrator: true, .mayWrite: true]
                 } else {
                     let mayWrite = chance.percent(50)
                     participant.permission = mayWrite ? .readWrite : .readOnly
                     rights = [.mayWrite: mayWrite]
+                    if participant.role == .administrator {
+                        participant.role = .privateUser
+                        rights[.isAdministrator] = false
+                    }
                 }
             } else {
                 rights = try await invite(guest, to: share)
@@ -240,6 +254,36 @@ extension Step {
             if history.has(.endings), code == .zoneNotFound || code == .userDeletedZone || code == .unknownItem {
                 await reopen()
             }
+        }
+    }
+
+    /// Changes the share as an administrator, if the user is one: invites and removes the other guest, and changes what that one may do.
+    func administer() async {
+        guard let other = history.sharing?.guests.first(where: { $0 != device.user.name }) else { return }
+        do {
+            guard let share = try await history.share(at: place, in: database),
+                share.currentUserParticipant?.role == .administrator
+            else { return }
+            var rights: [SharingLedger.Right: Bool] = [:]
+            if let participant = history.participant(other, in: share) {
+                let mayWrite = chance.percent(50)
+                if chance.percent(50) {
+                    share.removeParticipant(participant)
+                    rights = SharingLedger.loss
+                } else {
+                    participant.permission = mayWrite ? .readWrite : .readOnly
+                    rights = [.mayWrite: mayWrite]
+                }
+            } else {
+                rights = try await invite(other, to: share)
+            }
+            let start = now
+            if await save(share, with: nil, [other: rights]) {
+                history.trail.note("\(device.name) changed the share as an administrator")
+                judgeMembership([.hasAccepted, .isAdministrator], since: start, "changed the share")
+            }
+        } catch {
+            history.expect(error, of: "share", at: place)
         }
     }
 
@@ -276,12 +320,17 @@ extension Step {
         let mayWrite = chance.percent(60)
         participant.permission = mayWrite ? .readWrite : .readOnly
         share.addParticipant(participant)
-        return [.isParticipant: true, .mayWrite: mayWrite]
+        return [.isParticipant: true, .mayWrite: mayWrite, .isAdministrator: false]
     }
 
     /// Saves a share, whose title is the number of the attempt.
-    private func save(_ share: CKShare, with root: CKRecord?, _ rights: [String: [SharingLedger.Right: Bool]]) async {
-        guard let sharing = history.sharing else { return }
+    ///
+    /// - Returns: Whether it was saved.
+    @discardableResult
+    private func save(
+        _ share: CKShare, with root: CKRecord?, _ rights: [String: [SharingLedger.Right: Bool]]
+    ) async -> Bool {
+        guard let sharing = history.sharing else { return false }
         let stamp = ledger.makeStamp()
         share[CKShare.SystemFieldKey.title] = String(stamp)
         let attempt = ledger.begin(
@@ -296,11 +345,14 @@ extension Step {
         } catch {
             result = .failure((error as? CKError)?.partialErrorsByItemID?[share.recordID] ?? error)
         }
-        guard !app.network.isGone else { return }
+        guard !app.network.isGone else { return false }
         if case .failure(let error) = result { history.expect(error, of: "share", at: place) }
-        let outcome = history.outcome(result.map { _ in () })
+        var outcome = history.outcome(result.map { _ in () })
+        if place.isContested, outcome == .refused { outcome = .unknown }
         end(attempt, changes, outcome)
-        if let share = try? result.get() as? CKShare { sharing.note(share.url) }
+        guard let saved = try? result.get() as? CKShare else { return false }
+        sharing.note(saved.url)
+        return true
     }
 
     private func endSharing(_ share: CKShare) async {

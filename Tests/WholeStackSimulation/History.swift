@@ -68,11 +68,12 @@ final class History: Sendable {
         sharesZone = chance.percent(40)
         if seed >= Feature.changingShare.rawValue {
             let sharesZone = chance.percent(40)
-            let isPublic = seed >= Feature.links.rawValue && chance.percent(60)
+            let hasAdministrators = seed >= Feature.administrators.rawValue
+            let isPublic = seed >= Feature.links.rawValue && chance.percent(hasAdministrators ? 30 : 60)
             let hasMoves = seed >= Feature.moves.rawValue && !sharesZone && chance.percent(70)
             sharing = SharingLedger(
                 sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves,
-                guests: chance.percent(50) ? ["ben", "cal"] : ["ben"], trail: trail)
+                guests: chance.percent(50) || hasAdministrators ? ["ben", "cal"] : ["ben"], trail: trail)
         } else {
             sharing = nil
         }
@@ -104,7 +105,9 @@ final class History: Sendable {
                     Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: planted,
                     notesEndings: seed < Feature.endings.rawValue
                         ? nil
-                        : NotesEndings { [ledger, notesEnded] in notesEnded.value[name] = ledger.makeStamp() })
+                        : NotesEndings(signsOut: seed >= Feature.sessions.rawValue) { [ledger, notesEnded] in
+                            notesEnded.value[name] = ledger.makeStamp()
+                        })
                 try await device.signIn()
                 try device.boot()
                 devices.append(device)

@@ -94,6 +94,11 @@ actor MirrorApp: CKSyncEngineDelegate {
             if let bytes = try? encoder.encode(memory) { device.mirrorDisk.value = bytes }
         case .accountChange(let event):
             if case .signIn = event.changeType { return }
+            if case .signOut = event.changeType, history.has(.sessions) {
+                memory.zones = [:]
+                memory.lastKnown = [:]
+                return
+            }
             history.violated("the mirror of \(device.name): the account changed: \(event.changeType)")
         case .fetchedDatabaseChanges(let event):
             for deletion in event.deletions {

@@ -111,6 +111,11 @@ actor NotesApp: CKSyncEngineDelegate {
                 syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
                 syncEngine.state.add(
                     pendingRecordZoneChanges: memory.notes.keys.sorted().map { .saveRecord(id($0)) })
+            } else if case .signOut = event.changeType, endings?.signsOut == true {
+                memory.notes = [:]
+                memory.lastKnown = [:]
+                memory.unseen = nil
+                memory.refused = nil
             } else {
                 damage.append("the account changed: \(event.changeType)")
             }

@@ -11,10 +11,12 @@ final class SharingLedger: Sendable {
         case hasAccepted
         /// The share allows the user to write.
         case mayWrite
+        /// The user is an administrator of the share.
+        case isAdministrator
     }
 
     /// What a user loses who leaves or is removed.
-    static let loss: [Right: Bool] = [.isParticipant: false, .hasAccepted: false]
+    static let loss: [Right: Bool] = [.isParticipant: false, .hasAccepted: false, .isAdministrator: false]
 
     /// One attempt to change rights of a user.
     private struct Change {

@@ -15,6 +15,8 @@ struct SimulatedUser: Sendable {
 struct NotesEndings: Sendable {
     /// Whether the app has asked for the end and knows of no answer.
     let isAskedFor = Shared(false)
+    /// Whether users sign out and in again, too.
+    let signsOut: Bool
     /// Notes that what the user has written so far may be lost.
     let note: @Sendable () -> Void
 }
@@ -36,6 +38,8 @@ final class SimulatedDevice: Sendable {
     let mirrorDisk = Shared<Data?>(nil)
     /// The time since which notifications reach the device, which has to register for them; 0: from the beginning.
     let registered = Shared<Int64>(0)
+    /// Whether the user has signed out of the device, and not in again.
+    let isSignedOut = Shared(false)
     /// Whether the user waits for a new device to sign in.
     let isLost = Shared(false)
     /// The ends of the zone of notes; nil: it stays.
@@ -85,14 +89,24 @@ final class SimulatedDevice: Sendable {
 
     /// Signs the user in, as on a new device.
     func signIn() async throws {
-        let network = SimulatedNetwork(name, to: cloud, chance, planted: nil)
-        let signIn = SignIn(configuration: configuration(.development), rounds: 10) { request in
+        _ = try await accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil)).signIn(
+            email: user.email, password: user.password, deviceName: name, container: SimulatedCloud.container)
+    }
+
+    /// Signs the user out, while the app runs.
+    ///
+    /// - Throws: When the cloud does not answer; the user is signed out nevertheless.
+    func signOut() async throws {
+        try await accountExchange(SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil))
+            .signOut(container: SimulatedCloud.container)
+    }
+
+    private func accountExchange(_ network: SimulatedNetwork) -> SignIn {
+        SignIn(configuration: configuration(.development), rounds: 10) { request in
             guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
             let response = try await network.send(message)
             return DeviceResponse(status: response.status, body: response.body)
         }
-        _ = try await signIn.signIn(
-            email: user.email, password: user.password, deviceName: name, container: SimulatedCloud.container)
     }
 
     /// Gives the user a new device in place of this one, which is lost with all that it holds.
@@ -101,6 +115,7 @@ final class SimulatedDevice: Sendable {
     func replace() async throws {
         crash()
         isLost.value = true
+        isSignedOut.value = false
         registered.value = .max
         life.value += 1
         notesDisk.value = nil

@@ -81,7 +81,8 @@ extension CKSyncEngine {
             .sentRecordZoneChanges(event),
             preparing: { state in
                 if !event.savedRecords.isEmpty { state.noteEpoch(epoch) }
-                let isNew = state.noteSent(event.savedRecords, event.deletedRecordIDs, now: now)
+                let hasConflicts = state.noteConflicts(event.failedRecordSaves.compactMap(\.error.serverRecord))
+                let isNew = state.noteSent(event.savedRecords, event.deletedRecordIDs, now: now) || hasConflicts
                 return state.settle(outcome.settled, until: known.revision) || isNew
             })
         if let error = outcome.error { throw error }

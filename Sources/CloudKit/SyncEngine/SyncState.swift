@@ -21,9 +21,9 @@ struct SyncState: Sendable {
 
     struct ZoneProgress: Hashable, Sendable {
         var token: String?
-        /// The records with their types that this engine saved before it ever read the zone. A feed read from the
-        /// beginning reports no deletions (B-CHG-08): records of this list that it does not contain were deleted by
-        /// other devices.
+        /// The records with their types that this engine saved, or showed the app in a conflict, before it ever read the zone.
+        /// A feed read from the beginning reports no deletions (B-CHG-08): records of this list that it does not contain
+        /// were deleted by other devices.
         var savedUnread: [String: CKRecord.RecordType] = [:]
         /// The newest changes, which a restored cloud may have lost.
         var recent = RecentChanges()
@@ -155,6 +155,15 @@ struct SyncState: Sendable {
             zones[id.zoneID]?.recent.noteDeleted(id.recordName, at: now)
         }
         return !saved.isEmpty || !deleted.isEmpty
+    }
+
+    /// Records what the cloud had in the place of changes that it refused: the app has it from now on.
+    mutating func noteConflicts(_ records: [CKRecord]) -> Bool {
+        for record in records where zones[record.recordID.zoneID]?.token == nil {
+            zones[record.recordID.zoneID, default: ZoneProgress()].savedUnread[record.recordID.recordName] =
+                record.recordType
+        }
+        return !records.isEmpty
     }
 
     /// Records zones that were sent.

@@ -330,6 +330,34 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `B-CHG-08 the end of a record that a conflict showed before the first fetch is reported`(endsZone: Bool)
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let user = try await cloud.addUser("ada")
+            let other = try await cloud.device(of: user).privateCloudDatabase
+            try await other.save(Notebook.zone)
+            let record = CKRecord(
+                recordType: "Note", recordID: CKRecord.ID(recordName: "n", zoneID: Notebook.zone.zoneID))
+            record["edit"] = 2
+            record["text"] = "theirs"
+            try await other.save(record)
+            let app = try Notebook(await cloud.device(of: user).privateCloudDatabase)
+            await app.write("n", "mine", edit: 1)
+            await expect(.partialFailure) { try await app.syncEngine.sendChanges() }
+            #expect(await app.notes["n"]?.text == "theirs")
+            if endsZone {
+                try await other.deleteRecordZone(withID: Notebook.zone.zoneID)
+            } else {
+                try await other.deleteRecord(withID: record.recordID)
+            }
+            let again = try Notebook(app.database, disk: await app.disk)
+            try await again.syncEngine.fetchChanges()
+            #expect(await again.notes.isEmpty)
+        }
+    }
+
     @Test func `B-CHG-08 a deletion by another device of a record saved before the first fetch is reported`()
         async throws
     {
