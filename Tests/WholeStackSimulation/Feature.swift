@@ -21,6 +21,8 @@ enum Feature: UInt64 {
     case sessions = 1_300_000
     /// Ben may be an administrator of the share that changes.
     case administrators = 1_400_000
+    /// Apps without an engine follow the feeds of databases.
+    case feeds = 1_500_000
 }
 
 extension History {

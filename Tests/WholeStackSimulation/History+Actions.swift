@@ -16,6 +16,11 @@ extension History {
                 if chance.percent(40) { await step.endZone() } else { await step.reopen() }
                 continue
             }
+            if has(.feeds), chance.percent(12) {
+                let scope = chance.percent(50) ? CKDatabase.Scope.private : .shared
+                _ = await app.feeds.value[scope]?.sync(pageMax: chance.percent(50) ? chance.number(1..<4) : nil)
+                continue
+            }
             switch chance.number(0..<100) {
             case ..<18: await step.save()
             case ..<28: await step.saveBatch()

@@ -165,6 +165,10 @@ extension History {
                 } catch {
                     isQuiet = false
                 }
+                for feed in device.app?.feeds.value.sorted(by: { $0.key.rawValue < $1.key.rawValue }).map(\.value) ?? []
+                where await !feed.sync(pageMax: nil) {
+                    isQuiet = false
+                }
             }
             try? await Task.sleep(for: .seconds(20))
             if isQuiet { return }

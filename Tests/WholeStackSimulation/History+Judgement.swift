@@ -34,6 +34,7 @@ extension History {
         }
         for device in devices { try await judge(device, content) }
         try await judgeMirrors(content)
+        try await judgeFeeds(content)
         try await judgeCircle(content)
         try await judgeNotes()
         try await judgeReferences()
@@ -194,6 +195,31 @@ extension History {
                 let zoneID = CKRecordZone.ID(zoneName: name, ownerName: ownerName.value)
                 if await mirror.stamps(in: zoneID) != nil, !zoneIDs.contains(zoneID) {
                     violated("the engine of \(device.name) keeps \(name), of which the user is no member")
+                }
+            }
+        }
+    }
+
+    /// Compares the copies of apps without an engine with what each device can reach.
+    private func judgeFeeds(_ content: [Cell: Int]) async throws {
+        for device in devices {
+            guard let app = device.app else { continue }
+            for (scope, feed) in app.feeds.value.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
+                let present = try await app.container.database(with: scope).allRecordZones().map(\.zoneID)
+                for zoneID in present where zoneID != NotesApp.zone.zoneID && zoneID != .default {
+                    let expected = stamps(at: place(zoneID, of: device), content)
+                    guard let known = feed.stamps(in: zoneID) else {
+                        violated("the feed of \(device.name) has not named \(zoneID.zoneName)")
+                        continue
+                    }
+                    if known != expected {
+                        violated(
+                            "\(device.name) knows \(zoneID.zoneName) otherwise by its feed: \(difference(known, expected))"
+                        )
+                    }
+                }
+                for zoneID in feed.zoneIDs where !present.contains(zoneID) {
+                    violated("the feed of \(device.name) has not reported the end of \(zoneID.zoneName)")
                 }
             }
         }

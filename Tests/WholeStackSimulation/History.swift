@@ -287,5 +287,9 @@ final class History: Sendable {
         let mirror = try MirrorApp(device, app, in: self)
         app.mirror.value = mirror
         await mirror.start()
+        guard has(.feeds) else { return }
+        for scope in [CKDatabase.Scope.private, .shared] {
+            app.feeds.value[scope] = try FeedApp(scope, of: device, app, in: self)
+        }
     }
 }

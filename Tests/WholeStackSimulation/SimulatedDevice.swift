@@ -36,6 +36,9 @@ final class SimulatedDevice: Sendable {
     let notesDisk = Shared<Data?>(nil)
     /// The disk of the app that mirrors zones.
     let mirrorDisk = Shared<Data?>(nil)
+    /// The disks of the apps that follow the feeds of databases.
+    let privateFeedDisk = Shared<Data?>(nil)
+    let sharedFeedDisk = Shared<Data?>(nil)
     /// The time since which notifications reach the device, which has to register for them; 0: from the beginning.
     let registered = Shared<Int64>(0)
     /// Whether the user has signed out of the device, and not in again.
@@ -58,6 +61,8 @@ final class SimulatedDevice: Sendable {
         let notes: NotesApp
         /// The app that mirrors zones, once it has started.
         let mirror = Shared<MirrorApp?>(nil)
+        /// The apps that follow the feeds of databases, once they have started.
+        let feeds = Shared<[CKDatabase.Scope: FeedApp]>([:])
         let listening: RemoteNotificationObservation
     }
 
@@ -120,6 +125,8 @@ final class SimulatedDevice: Sendable {
         life.value += 1
         notesDisk.value = nil
         mirrorDisk.value = nil
+        privateFeedDisk.value = nil
+        sharedFeedDisk.value = nil
         cloud.trail.note("\(name) is replaced")
         try await signIn()
         isLost.value = false
