@@ -10,8 +10,9 @@ extension History {
 
     /// Whether a zone of a user's own may not be there.
     func mayEnd(_ place: Place) -> Bool {
-        has(.endings) && place.scope != .public
-            && (Self.endingZones.contains(place.zoneID.zoneName) || place.zoneID.zoneName.hasPrefix("Temporary"))
+        let name = place.zoneID.zoneName
+        return has(.endings) && place.scope != .public
+            && (Self.endingZones.contains(name) || name.hasPrefix("Temporary") || name == NotesApp.zone.zoneID.zoneName)
     }
 
     /// The attempts that the end of a zone makes: it deletes all records, and takes all rights.
