@@ -23,9 +23,12 @@ enum Feature: UInt64 {
     case administrators = 1_400_000
     /// Apps without an engine follow the feeds of databases.
     case feeds = 1_500_000
+
+    /// Returns whether the history of a seed has it.
+    func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }
 }
 
 extension History {
     /// Returns whether this history has something.
-    func has(_ feature: Feature) -> Bool { seed >= feature.rawValue }
+    func has(_ feature: Feature) -> Bool { feature.isIn(seed) }
 }

@@ -28,7 +28,6 @@ final class FeedApp: Sendable {
     private let device: SimulatedDevice
     private let app: SimulatedDevice.Booted
     private let database: CKDatabase
-    private let disk: Shared<Data?>
     private let memory: Shared<Stored>
     private let isSyncing = Shared(false)
 
@@ -39,8 +38,8 @@ final class FeedApp: Sendable {
         self.device = device
         self.app = app
         database = app.container.database(with: scope)
-        disk = scope == .shared ? device.sharedFeedDisk : device.privateFeedDisk
-        memory = Shared(try disk.value.map { try JSONDecoder().decode(Stored.self, from: $0) } ?? Stored())
+        memory = Shared(
+            try device.feedDisks.value[scope].map { try JSONDecoder().decode(Stored.self, from: $0) } ?? Stored())
     }
 
     /// The zones that the app knows.
@@ -67,7 +66,7 @@ final class FeedApp: Sendable {
         guard !app.network.isGone else { return }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
-        if let bytes = try? encoder.encode(memory.value) { disk.value = bytes }
+        if let bytes = try? encoder.encode(memory.value) { device.feedDisks.value[database.databaseScope] = bytes }
     }
 
     // MARK: The database

@@ -129,14 +129,19 @@ struct Step {
     func settle(_ attempts: [Int], _ result: Result<Void, any Error>) {
         // The app that would learn of it has ended.
         guard !app.network.isGone else { return }
-        var outcome = history.outcome(result)
-        // The answer to a repeated request may be that of the time after the user lost the right.
-        if place.isContested, outcome == .refused { outcome = .unknown }
+        let outcome = outcome(of: result)
         for attempt in attempts {
             // A record that has left the share is as good as deleted for a guest.
             let saysNothing = place.losesRecords && ledger.stamp(of: attempt) == nil
             ledger.end(attempt, saysNothing ? .unknown : outcome, at: now)
         }
+    }
+
+    /// Returns what an answer says of the fate of a change.
+    func outcome(of result: Result<Void, any Error>) -> Ledger.Outcome {
+        let outcome = history.outcome(result)
+        // The answer to a repeated request may be that of the time after the user lost the right.
+        return place.isContested && outcome == .refused ? .unknown : outcome
     }
 
     /// Reports a write that the access table refuses.

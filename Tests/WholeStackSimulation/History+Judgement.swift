@@ -176,19 +176,9 @@ extension History {
     /// Compares the copies that engines keep with what each device can reach.
     private func judgeMirrors(_ content: [Cell: Int]) async throws {
         for device in devices {
-            guard let app = device.app, let mirror = app.mirror.value else { continue }
-            let zoneIDs = try await app.container.database(with: mirrorScope(of: device)).allRecordZones().map(\.zoneID)
-            for zoneID in zoneIDs where zoneID != NotesApp.zone.zoneID && zoneID != .default {
-                let expected = stamps(at: place(zoneID, of: device), content)
-                guard let known = await mirror.stamps(in: zoneID) else {
-                    violated("the engine of \(device.name) does not know \(zoneID.zoneName)")
-                    continue
-                }
-                if known != expected {
-                    violated(
-                        "the engine of \(device.name) knows \(zoneID.zoneName) otherwise: \(difference(known, expected))"
-                    )
-                }
+            guard let mirror = device.app?.mirror.value else { continue }
+            let zoneIDs = try await judgeCopy("the engine", of: device, mirrorScope(of: device), content) {
+                await mirror.stamps(in: $0)
             }
             guard device.user.name != "ada" else { continue }
             for name in [Self.circle.zoneName, club.zoneName] {
@@ -203,26 +193,39 @@ extension History {
     /// Compares the copies of apps without an engine with what each device can reach.
     private func judgeFeeds(_ content: [Cell: Int]) async throws {
         for device in devices {
-            guard let app = device.app else { continue }
-            for (scope, feed) in app.feeds.value.sorted(by: { $0.key.rawValue < $1.key.rawValue }) {
-                let present = try await app.container.database(with: scope).allRecordZones().map(\.zoneID)
-                for zoneID in present where zoneID != NotesApp.zone.zoneID && zoneID != .default {
-                    let expected = stamps(at: place(zoneID, of: device), content)
-                    guard let known = feed.stamps(in: zoneID) else {
-                        violated("the feed of \(device.name) has not named \(zoneID.zoneName)")
-                        continue
-                    }
-                    if known != expected {
-                        violated(
-                            "\(device.name) knows \(zoneID.zoneName) otherwise by its feed: \(difference(known, expected))"
-                        )
-                    }
-                }
-                for zoneID in feed.zoneIDs where !present.contains(zoneID) {
+            for (scope, feed) in device.app?.feeds.value.sorted(by: { $0.key.rawValue < $1.key.rawValue }) ?? [] {
+                let zoneIDs = try await judgeCopy("the feed", of: device, scope, content) { feed.stamps(in: $0) }
+                for zoneID in feed.zoneIDs where !zoneIDs.contains(zoneID) {
                     violated("the feed of \(device.name) has not reported the end of \(zoneID.zoneName)")
                 }
             }
         }
+    }
+
+    /// Compares a copy of a database's zones, the default zone and that of the notes left out, with what the device can reach.
+    ///
+    /// - Parameters:
+    ///   - copy: Whose copy it is.
+    ///   - known: Returns the stamps that the copy has of a zone; nil: it does not know the zone.
+    /// - Returns: The zones that the device can reach.
+    private func judgeCopy(
+        _ copy: String, of device: SimulatedDevice, _ scope: CKDatabase.Scope, _ content: [Cell: Int],
+        known: (CKRecordZone.ID) async -> [String: Int]?
+    ) async throws -> [CKRecordZone.ID] {
+        guard let app = device.app else { return [] }
+        let zoneIDs = try await app.container.database(with: scope).allRecordZones().map(\.zoneID)
+        for zoneID in zoneIDs where zoneID != NotesApp.zone.zoneID && zoneID != .default {
+            let expected = stamps(at: place(zoneID, of: device), content)
+            guard let known = await known(zoneID) else {
+                violated("\(copy) of \(device.name) does not know \(zoneID.zoneName)")
+                continue
+            }
+            if known != expected {
+                violated(
+                    "\(copy) of \(device.name) knows \(zoneID.zoneName) otherwise: \(difference(known, expected))")
+            }
+        }
+        return zoneIDs
     }
 
     /// Checks that the notes of all devices of a user are those of the cloud.

@@ -347,9 +347,7 @@ extension Step {
         }
         guard !app.network.isGone else { return false }
         if case .failure(let error) = result { history.expect(error, of: "share", at: place) }
-        var outcome = history.outcome(result.map { _ in () })
-        if place.isContested, outcome == .refused { outcome = .unknown }
-        end(attempt, changes, outcome)
+        end(attempt, changes, outcome(of: result.map { _ in () }))
         guard let saved = try? result.get() as? CKShare else { return false }
         sharing.note(saved.url)
         return true

@@ -66,11 +66,11 @@ final class History: Sendable {
         chance = Chance(seed: planted == .chance ? seed &+ UInt64(getpid()) : seed, subject: 0)
         repeats = seed % 2 == 1
         sharesZone = chance.percent(40)
-        if seed >= Feature.changingShare.rawValue {
+        if Feature.changingShare.isIn(seed) {
             let sharesZone = chance.percent(40)
-            let hasAdministrators = seed >= Feature.administrators.rawValue
-            let isPublic = seed >= Feature.links.rawValue && chance.percent(hasAdministrators ? 30 : 60)
-            let hasMoves = seed >= Feature.moves.rawValue && !sharesZone && chance.percent(70)
+            let hasAdministrators = Feature.administrators.isIn(seed)
+            let isPublic = Feature.links.isIn(seed) && chance.percent(hasAdministrators ? 30 : 60)
+            let hasMoves = Feature.moves.isIn(seed) && !sharesZone && chance.percent(70)
             sharing = SharingLedger(
                 sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves,
                 guests: chance.percent(50) || hasAdministrators ? ["ben", "cal"] : ["ben"], trail: trail)
@@ -80,8 +80,8 @@ final class History: Sendable {
         disk = Disk(Chance(seed: seed, subject: 1), trail: trail, planted: planted)
         // Files are sent to no others than secure addresses.
         cloud = SimulatedCloud(
-            disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: seed >= Feature.files.rawValue,
-            assetLifetimes: seed >= Feature.operators.rawValue ? Self.assetLifetimes : AssetLifetimes())
+            disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: Feature.files.isIn(seed),
+            assetLifetimes: Feature.operators.isIn(seed) ? Self.assetLifetimes : AssetLifetimes())
         cloud.start()
         guard let accounts = cloud.cloud?.accountStore else { throw CancellationError() }
         var tokens: [CloudKitModel.Environment: String] = [:]
@@ -103,11 +103,10 @@ final class History: Sendable {
                 let device = SimulatedDevice(
                     "\(name)-\(number)", of: user, at: cloud, apiTokens: tokens,
                     Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: planted,
-                    notesEndings: seed < Feature.endings.rawValue
-                        ? nil
-                        : NotesEndings(signsOut: seed >= Feature.sessions.rawValue) { [ledger, notesEnded] in
+                    notesEndings: Feature.endings.isIn(seed)
+                        ? NotesEndings(signsOut: Feature.sessions.isIn(seed)) { [ledger, notesEnded] in
                             notesEnded.value[name] = ledger.makeStamp()
-                        })
+                        } : nil)
                 try await device.signIn()
                 try device.boot()
                 devices.append(device)

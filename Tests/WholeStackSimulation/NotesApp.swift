@@ -87,9 +87,8 @@ actor NotesApp: CKSyncEngineDelegate {
         engine?.state.add(pendingDatabaseChanges: [.deleteZone(Self.zone.zoneID)])
     }
 
-    /// Sends all notes as new ones to a zone that the cloud does not have any more.
+    /// Sends all notes, to a zone that the cloud may not have.
     private func sendAll(_ syncEngine: CKSyncEngine) {
-        memory.lastKnown = [:]
         syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
         syncEngine.state.add(pendingRecordZoneChanges: memory.notes.keys.sorted().map { .saveRecord(id($0)) })
     }
@@ -108,9 +107,7 @@ actor NotesApp: CKSyncEngineDelegate {
             if let bytes = try? encoder.encode(memory) { disk.value = bytes }
         case .accountChange(let event):
             if case .signIn = event.changeType {
-                syncEngine.state.add(pendingDatabaseChanges: [.saveZone(Self.zone)])
-                syncEngine.state.add(
-                    pendingRecordZoneChanges: memory.notes.keys.sorted().map { .saveRecord(id($0)) })
+                sendAll(syncEngine)
             } else if case .signOut = event.changeType, endings?.signsOut == true {
                 memory.notes = [:]
                 memory.lastKnown = [:]
@@ -190,6 +187,7 @@ actor NotesApp: CKSyncEngineDelegate {
                 merge(record)
                 again.append(.saveRecord(id))
             case .zoneNotFound where failed.error.userInfo[CKErrorUserDidResetEncryptedDataKey] != nil:
+                memory.lastKnown = [:]
                 sendAll(syncEngine)
             case .quotaExceeded: memory.refused = (memory.refused ?? []).union([id.recordName])
             case .zoneNotFound, .userDeletedZone:

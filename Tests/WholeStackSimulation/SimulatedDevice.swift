@@ -37,8 +37,7 @@ final class SimulatedDevice: Sendable {
     /// The disk of the app that mirrors zones.
     let mirrorDisk = Shared<Data?>(nil)
     /// The disks of the apps that follow the feeds of databases.
-    let privateFeedDisk = Shared<Data?>(nil)
-    let sharedFeedDisk = Shared<Data?>(nil)
+    let feedDisks = Shared<[CKDatabase.Scope: Data]>([:])
     /// The time since which notifications reach the device, which has to register for them; 0: from the beginning.
     let registered = Shared<Int64>(0)
     /// Whether the user has signed out of the device, and not in again.
@@ -125,8 +124,7 @@ final class SimulatedDevice: Sendable {
         life.value += 1
         notesDisk.value = nil
         mirrorDisk.value = nil
-        privateFeedDisk.value = nil
-        sharedFeedDisk.value = nil
+        feedDisks.value = [:]
         cloud.trail.note("\(name) is replaced")
         try await signIn()
         isLost.value = false

@@ -29,6 +29,11 @@ struct SyncState: Sendable {
         var recent = RecentChanges()
         /// The cloud was restored, and the zone has to be read from the beginning.
         var restoration: ZoneRestoration?
+
+        /// Notes that the app has a record, which the zone's first feed has to contain.
+        mutating func noteUnread(_ record: CKRecord) {
+            if token == nil { savedUnread[record.recordID.recordName] = record.recordType }
+        }
     }
 
     init(user: String? = nil) { self.user = user }
@@ -146,7 +151,7 @@ struct SyncState: Sendable {
         for record in saved {
             let id = record.recordID
             var progress = zones.removeValue(forKey: id.zoneID) ?? ZoneProgress()
-            if progress.token == nil { progress.savedUnread[id.recordName] = record.recordType }
+            progress.noteUnread(record)
             progress.recent.noteSaved(id.recordName, at: record.modificationTime ?? now)
             zones[id.zoneID] = progress
         }
@@ -159,10 +164,7 @@ struct SyncState: Sendable {
 
     /// Records what the cloud had in the place of changes that it refused: the app has it from now on.
     mutating func noteConflicts(_ records: [CKRecord]) -> Bool {
-        for record in records where zones[record.recordID.zoneID]?.token == nil {
-            zones[record.recordID.zoneID, default: ZoneProgress()].savedUnread[record.recordID.recordName] =
-                record.recordType
-        }
+        for record in records { zones[record.recordID.zoneID, default: ZoneProgress()].noteUnread(record) }
         return !records.isEmpty
     }
 
