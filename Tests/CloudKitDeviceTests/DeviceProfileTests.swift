@@ -39,10 +39,22 @@ import Testing
     @Test func `a fresh token is written now and then, not each time`() throws {
         try profile().store(credentials(stored: 0), keychain: keychain)
         let one = profile()
-        try one.store(rotated: "t1", for: "iCloud.a", environment: "development", now: 1000)
+        try one.store(rotated: "t1", for: "iCloud.a", environment: "development", of: "d", now: 1000)
         #expect(try one.webAuthToken(for: "iCloud.a", environment: "development") == "t0")
-        try one.store(rotated: "t2", for: "iCloud.a", environment: "development", now: 3_600_000)
+        try one.store(rotated: "t2", for: "iCloud.a", environment: "development", of: "d", now: 3_600_000)
         #expect(try profile().webAuthToken(for: "iCloud.a", environment: "development") == "t2")
+    }
+
+    @Test func `what the cloud gave to one device is not kept for the one that was signed in since`() throws {
+        try profile().store(credentials(stored: 0), keychain: keychain)
+        let one = profile()
+        try one.store(rotated: "t1", for: "iCloud.a", environment: "development", of: "e", now: 3_600_000)
+        try one.store(
+            ContainerCredentials(
+                container: "iCloud.b", environment: "development", apiToken: "", webAuthToken: "t2",
+                userRecordName: "", stored: 0, lifetime: 1), of: "e")
+        #expect(try profile().webAuthToken(for: "iCloud.a", environment: "development") == "t0")
+        #expect(try profile().webAuthToken(for: "iCloud.b", environment: "development") == nil)
     }
 
     @Test func `one process sees the commits of another`() throws {
@@ -52,7 +64,7 @@ import Testing
         #expect(two.accountState == .available(email: "ada@example.com", deviceID: "d"))
         try two.signOut()
         #expect(one.accountState == .noAccount)
-        try one.store(rotated: "t1", for: "iCloud.a", environment: "development", now: 3_600_000)
+        try one.store(rotated: "t1", for: "iCloud.a", environment: "development", of: "d", now: 3_600_000)
         #expect(one.accountState == .noAccount)
     }
 
@@ -65,7 +77,7 @@ import Testing
                     try DeviceProfile(name: "one", in: folder).store(
                         ContainerCredentials(
                             container: "iCloud.\(number)", environment: "development", apiToken: "", webAuthToken: "",
-                            userRecordName: "", stored: 0, lifetime: 1))
+                            userRecordName: "", stored: 0, lifetime: 1), of: "d")
                 }
             }
             try await group.waitForAll()

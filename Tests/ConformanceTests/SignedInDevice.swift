@@ -40,5 +40,8 @@ final class SignedInDevice: DeviceAccount {
         return held
     }
 
-    func keep(rotated token: String) { self.token.withLock { $0 = token } }
+    func keep(rotated token: String, of device: String) {
+        guard device == deviceID else { return }
+        self.token.withLock { $0 = token }
+    }
 }

@@ -242,13 +242,15 @@ func code<Success>(_ result: Result<Success, any Error>?) -> CKError.Code? {
 }
 
 /// Expects the body to fail with this code.
-func expect(
+@discardableResult func expect(
     _ code: CKError.Code, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
-) async {
+) async -> CKError? {
     do {
         try await body()
         Issue.record("expected \(code)", sourceLocation: sourceLocation)
+        return nil
     } catch {
         #expect((error as? CKError)?.code == code, sourceLocation: sourceLocation)
+        return error as? CKError
     }
 }

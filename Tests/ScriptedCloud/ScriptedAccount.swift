@@ -47,7 +47,7 @@ package final class ScriptedAccount: DeviceAccount {
         return held
     }
 
-    package func keep(rotated token: String) { rotated.withLock { $0.append(token) } }
+    package func keep(rotated token: String, of device: String) { rotated.withLock { $0.append(token) } }
 }
 
 /// A clock that moves only when someone sleeps.

@@ -1,4 +1,5 @@
 import CloudKitClient
+import CloudKitDevice
 import CloudKitModel
 import Foundation
 
@@ -75,6 +76,12 @@ public final class CKDatabase: NSObject, Sendable {
             CKDatabase(
                 connection: connection, operations: operations, scope: scope,
                 defaults: CallDefaults(configuration, group)))
+    }
+
+    /// Returns the database with calls that belong to a group of operations and are for the user of an account alone.
+    func configured(_ group: CKOperationGroup?, for account: AccountState?) -> CKDatabase {
+        CKDatabase(
+            connection: connection, operations: operations, scope: scope, defaults: CallDefaults(nil, group, account))
     }
 
     /// The way to the cloud for one convenience call.

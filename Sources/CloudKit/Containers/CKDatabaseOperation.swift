@@ -12,6 +12,8 @@ open class CKDatabaseOperation: CKOperation, @unchecked Sendable {
         database ?? (chosenSettings.container ?? .default()).privateCloudDatabase
     }
 
+    override final var connection: ContainerConnection { chosenDatabase.connection }
+
     override final var longLivedPlace: (connection: ContainerConnection, scope: CKDatabase.Scope)? {
         (chosenDatabase.connection, chosenDatabase.databaseScope)
     }

@@ -1,4 +1,5 @@
 import CloudKitClient
+import CloudKitDevice
 import CloudKitModel
 import Dispatch
 import Foundation
@@ -19,6 +20,8 @@ open class CKOperation: Operation, @unchecked Sendable {
     private let standIn = ContainerStandIn.ofTask
     private var ownIdentifier = UUID().uuidString
     private var ownConfiguration = Configuration()
+    /// The account that was signed in when the operation was added to a database or container (B-ACC-02).
+    private var account: AccountState?
 
     /// The group the operation belongs to; its default configuration provides the settings that this operation does not
     /// make.
@@ -100,6 +103,9 @@ open class CKOperation: Operation, @unchecked Sendable {
         if ownConfiguration.container == nil { ownConfiguration.container = container }
     }
 
+    /// The connection of the container or database to work on.
+    var connection: ContainerConnection { (chosenSettings.container ?? .default()).connection }
+
     /// The arguments that recreate the operation after its process has ended; nil: this kind cannot be long-lived.
     var longLivedArguments: LongLivedArguments? { nil }
 
@@ -119,7 +125,10 @@ open class CKOperation: Operation, @unchecked Sendable {
 
     /// The settings for the operation's requests, its group's and the system's defaults filled in (B-OPS-05).
     final func callSettings() -> CallSettings {
-        chosenSettings.settings(operationID: operationID, group: group, qualityOfServiceDefault: super.qualityOfService)
+        var settings = chosenSettings.settings(
+            operationID: operationID, group: group, qualityOfServiceDefault: super.qualityOfService)
+        settings.account = account
+        return settings
     }
 
     final var chosenSettings: OperationSettings { ownConfiguration.chosen.over(group?.defaultConfiguration.chosen) }
@@ -147,6 +156,7 @@ open class CKOperation: Operation, @unchecked Sendable {
     final func enqueue(on queue: OperationQueue, _ prepare: () -> Void) {
         guard advance(to: .enqueued) else { return }
         prepare()
+        account = connection.cloud.account.state
         queue.addOperation(self)
     }
 

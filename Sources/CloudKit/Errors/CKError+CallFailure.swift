@@ -26,6 +26,10 @@ extension CKError {
             self = .failure(
                 .notAuthenticated, reason: "Nobody is signed in on this device",
                 remedy: "Sign in with: welkin login")
+        case .accountChanged:
+            self = .failure(
+                .notAuthenticated, reason: "Another user has signed in since the operation began",
+                remedy: "Begin it again for the user who is signed in now.")
         case .accountUnusable(let reason):
             self = .failure(.notAuthenticated, reason: reason, remedy: "Sign in again with: welkin login")
         case .keysMissing(let reason):

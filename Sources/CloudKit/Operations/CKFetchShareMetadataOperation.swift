@@ -62,7 +62,6 @@ open class CKFetchShareMetadataOperation: CKOperation, @unchecked Sendable {
 extension CKOperation {
     /// Returns the requests of the operation's container, for calls that concern none of its databases.
     final func containerRequests() -> DatabaseRequests {
-        let container = chosenSettings.container ?? .default()
-        return DatabaseRequests(connection: container.connection, scope: .public, settings: callSettings())
+        DatabaseRequests(connection: connection, scope: .public, settings: callSettings())
     }
 }

@@ -60,7 +60,7 @@ extension CKSyncEngine {
     func checkAccount() async throws {
         let stamp = database.connection.cloud.account.state
         guard verifiedAccount.withLock({ $0 != stamp }) else { return }
-        let user = stamp == .noAccount ? nil : try await currentUser()
+        let user = stamp == .noAccount ? nil : try await currentUser(of: stamp)
         let transition = AccountTransition(previous: state.value.user, current: user)
         if let change = transition.event {
             await post(.accountChange(Event.AccountChange(changeType: change)), preparing: { $0.follow(transition) })
@@ -69,9 +69,14 @@ extension CKSyncEngine {
         verifiedAccount.withLock { $0 = stamp }
     }
 
-    private func currentUser() async throws -> String {
+    /// Returns the database with calls for the user to whom the state belongs alone: another one may sign in while the delegate is asked.
+    func verifiedDatabase(_ group: CKOperationGroup? = nil) -> CKDatabase {
+        database.configured(group, for: verifiedAccount.withLock { $0 })
+    }
+
+    private func currentUser(of account: AccountStamp) async throws -> String {
         do {
-            return try await database.requests().currentUser().recordName
+            return try await database.configured(nil, for: account).requests().currentUser().recordName
         } catch {
             throw CKError.any(error)
         }

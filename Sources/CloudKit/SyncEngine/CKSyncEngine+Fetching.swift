@@ -46,7 +46,7 @@ extension CKSyncEngine {
         while true {
             let options = await nextOptions(context)
             do {
-                let page = try await database.configured(options.operationGroup).databaseChanges(
+                let page = try await verifiedDatabase(options.operationGroup).databaseChanges(
                     since: token.map { CKServerChangeToken($0) })
                 if token == nil, !startsOver, let moment = momentOfUnreadRestoration { return moment }
                 unseen.subtract(page.modifications.map(\.zoneID))
@@ -145,7 +145,7 @@ extension CKSyncEngine {
         while true {
             do {
                 let token = state.value.zones[zone]?.token
-                let requests = database.configured(options.operationGroup).requests()
+                let requests = verifiedDatabase(options.operationGroup).requests()
                 if ahead?.previousToken != token { ahead = nil }
                 let page: SealedChanges
                 if let ahead {
@@ -156,7 +156,7 @@ extension CKSyncEngine {
                 }
                 // The next page comes while this one is opened and handled. It is compared with what this device knew before it was
                 // asked for.
-                let later = fetchesAhead ? database.configured(options.operationGroup).requests() : nil
+                let later = fetchesAhead ? verifiedDatabase(options.operationGroup).requests() : nil
                 async let following = later?.sealedChanges(after: page)
                 let opened = try await requests.opened(page)
                 var changes = ReportedChanges()
@@ -261,13 +261,6 @@ extension CKSyncEngine {
         await events.withLock {
             await asking { await $0.nextFetchChangesOptions(context, syncEngine: self) }
         } ?? context.options
-    }
-}
-
-extension CKDatabase {
-    /// The database with calls that belong to a group of operations.
-    func configured(_ group: CKOperationGroup) -> CKDatabase {
-        configuredWith(group: group) { $0 }
     }
 }
 

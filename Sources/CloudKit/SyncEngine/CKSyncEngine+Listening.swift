@@ -21,6 +21,7 @@ extension CKSyncEngine {
 
     /// The subscription that the configuration names, else one that is there, else a new one.
     private func findOrCreateSubscription() async throws -> String {
+        let database = verifiedDatabase()
         let all = try await database.allSubscriptions().compactMap { $0 as? CKDatabaseSubscription }
         let wanted = all.first {
             $0.recordType == nil && (subscriptionID == nil || $0.subscriptionID == subscriptionID)

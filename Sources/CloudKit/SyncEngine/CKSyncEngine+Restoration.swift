@@ -34,7 +34,7 @@ extension CKSyncEngine {
         var token: CKServerChangeToken?
         while true {
             do {
-                let page = try await database.configured(group).databaseChanges(since: token)
+                let page = try await verifiedDatabase(group).databaseChanges(since: token)
                 zones.formUnion(page.modifications.map(\.zoneID))
                 zones.subtract(page.deletions.map(\.zoneID))
                 token = page.changeToken

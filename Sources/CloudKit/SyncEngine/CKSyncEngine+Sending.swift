@@ -41,7 +41,7 @@ extension CKSyncEngine {
                 case .deleteZone(let id): gone.append(id)
                 }
             }
-            let results = try await database.configured(context.options.operationGroup).modifyRecordZones(
+            let results = try await verifiedDatabase(context.options.operationGroup).modifyRecordZones(
                 saving: zones, deleting: gone)
             for zone in zones { outcome.note(zone, results.saveResults[zone.zoneID]) }
             for id in gone { outcome.note(id, results.deleteResults[id]) }
@@ -131,7 +131,7 @@ extension CKSyncEngine {
         do {
             // An app with an edit that waits takes no more than the version: with that of a record which others have changed since, it would
             // write over changes that it has not seen.
-            let results = try await database.configured(group).modifyingRecords(
+            let results = try await verifiedDatabase(group).modifyingRecords(
                 saving: part.saves, deleting: part.deletes, atomically: part.isAtomic, reportsOvertakenAsSent: true)
             for record in part.saves { outcome.note(record, results.saveResults[record.recordID]) }
             for id in part.deletes { outcome.note(id, results.deleteResults[id]) }

@@ -16,8 +16,8 @@ package protocol DeviceAccount: Sendable {
     func webAuthToken(insteadOf refused: String) async throws -> String?
     /// Returns a token that admits the user's requests with another API token; nil when no user is signed in.
     func webAuthToken(beside apiToken: String) async throws -> String?
-    /// Keeps the token that came with an answer.
-    func keep(rotated token: String)
+    /// Keeps the token that came with the answer to a device, unless another device was signed in meanwhile.
+    func keep(rotated token: String, of device: String)
     /// The secret from which the keys of everything encrypted come.
     ///
     /// - Throws: `SignInError`, `DeviceProfileError` where the device does not have it; the text says what to do.
@@ -83,9 +83,9 @@ struct ProfileAccount: DeviceAccount {
         try await signIn.webAuthToken(container: container, apiToken: apiToken)
     }
 
-    func keep(rotated token: String) {
+    func keep(rotated token: String, of device: String) {
         // A token that could not be written does no harm: the one on disk stays valid until it expires.
-        try? profile.store(rotated: token, for: container, environment: configuration.environment)
+        try? profile.store(rotated: token, for: container, environment: configuration.environment, of: device)
     }
 
     func secret() throws -> AccountSecret {

@@ -38,7 +38,7 @@ struct WebServicesAccount: DeviceAccount {
         throw CallFailure.beyondWebServices("Only a signed-in device can get a web auth token for another API token")
     }
 
-    func keep(rotated token: String) {
+    func keep(rotated token: String, of device: String) {
         guard case .webAuthToken(let file) = credentials else { return }
         // Without a place for it the present one goes on until the service refuses it.
         try? PrivateFile.replace(file, with: Array(token.utf8))

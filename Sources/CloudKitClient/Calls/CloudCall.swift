@@ -21,6 +21,8 @@ struct CloudCall: Sendable {
         try cloud.surface.check(endpoint, scope)
         return try await cloud.clientEnvironment.within(deadline) {
             let bytes = try await finalAnswer(needsUser: needsUser)
+            // The keys and what is remembered of zones are those of the user who is signed in.
+            if needsUser { try checkUser() }
             return try await cloud.surface.read(bytes, of: endpoint) { try await callerName() }
         }
     }
@@ -88,21 +90,31 @@ struct CloudCall: Sendable {
         let token =
             needsUser || state.isAvailable
             ? try await webAuthToken { try await cloud.account.webAuthToken() } : nil
+        if needsUser { try checkUser() }
         do {
-            return try await send(attempts, to: place, webAuthToken: token)
+            return try await send(attempts, to: place, webAuthToken: token, of: state.deviceID)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsAccount {
             if let trouble = refusal.code.trouble, let device = state.deviceID {
                 cloud.account.remember(trouble, of: device)
             }
             guard !needsUser else { throw CallFailure(about: refusal) }
-            return try await send(attempts, to: place, webAuthToken: nil)
+            return try await send(attempts, to: place, webAuthToken: nil, of: nil)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsSignIn {
             // A user may have signed in again meanwhile, or the token may just be too old.
+            let device = cloud.account.state.deviceID
             guard let token,
                 let other = try await webAuthToken({ try await cloud.account.webAuthToken(insteadOf: token) }),
                 other != token
             else { throw CallFailure.refused(refusal) }
-            return try await send(attempts, to: place, webAuthToken: other)
+            if needsUser { try checkUser() }
+            return try await send(attempts, to: place, webAuthToken: other, of: device)
+        }
+    }
+
+    /// Stops what began before another user signed in (B-ACC-02).
+    private func checkUser() throws {
+        if let account = settings.account, cloud.account.state.isOtherUser(than: account) {
+            throw CallFailure.accountChanged
         }
     }
 
@@ -116,8 +128,9 @@ struct CloudCall: Sendable {
         }
     }
 
+    /// - Parameter device: The device that the token belongs to.
     private func send(
-        _ attempts: Attempts, to place: ContainerEndpoint, webAuthToken: String?
+        _ attempts: Attempts, to place: ContainerEndpoint, webAuthToken: String?, of device: String?
     ) async throws -> [UInt8] {
         let request = try request(attempts, to: place, webAuthToken: webAuthToken)
         let response: TransportResponse
@@ -130,8 +143,8 @@ struct CloudCall: Sendable {
         if cloud.surface.isNative, let epoch = response.headers[RestorationFollower.header] {
             cloud.restorations.note(epoch, now: cloud.clientEnvironment.milliseconds())
         }
-        if webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
-            cloud.account.keep(rotated: rotated)
+        if let device, webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
+            cloud.account.keep(rotated: rotated, of: device)
         }
         // An older cloud may have served an earlier attempt, and this one as another request.
         let isUncertain =

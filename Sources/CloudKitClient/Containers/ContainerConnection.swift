@@ -174,7 +174,7 @@ private struct NoAccount: DeviceAccount {
     func webAuthToken() async throws -> String? { nil }
     func webAuthToken(insteadOf refused: String) async throws -> String? { nil }
     func webAuthToken(beside apiToken: String) async throws -> String? { nil }
-    func keep(rotated token: String) {}
+    func keep(rotated token: String, of device: String) {}
     func secret() throws -> AccountSecret { throw CallFailure.notSignedIn }
     var userRecordName: String? { nil }
 }

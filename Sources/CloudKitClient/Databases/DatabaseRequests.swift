@@ -21,7 +21,7 @@ package struct DatabaseRequests: Sendable {
     /// A Boolean value that indicates whether records open whose newer version the cloud has lost, to be saved over.
     var acceptsLostVersions = false
 
-    /// Creates the requests of one operation in a database.
+    /// Creates the requests of one operation in a database, for the signed-in user unless the settings name another account.
     package init(
         connection: ContainerConnection, scope: DatabaseScope, settings: CallSettings,
         longLivedRun: LongLivedProgress? = nil
@@ -29,6 +29,8 @@ package struct DatabaseRequests: Sendable {
         self.longLivedRun = longLivedRun
         self.connection = connection
         self.scope = scope
+        var settings = settings
+        settings.account = settings.account ?? connection.cloud.account.state
         self.settings = settings
         versionsMark = connection.keys.versions.mark
         // The default of one week is left to the server and network timeouts.

@@ -15,6 +15,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     case misconfigured(String)
     /// No user is signed in (B-ACC-02).
     case notSignedIn
+    /// Another user has signed in since the operation began.
+    case accountChanged
     /// A user is signed in, and profile or cloud refuses access; the text says why.
     case accountUnusable(String)
     /// This device has not the keys that something sealed needs; the text says which.
@@ -102,7 +104,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// useless.
     package var concernsConnection: Bool {
         switch self {
-        case .misconfigured, .notSignedIn, .accountUnusable, .accountVerificationRequired, .rateLimited, .transport,
+        case .misconfigured, .notSignedIn, .accountChanged, .accountUnusable, .accountVerificationRequired,
+            .rateLimited, .transport,
             .deadlineExceeded,
             .cancelled,
             .answerMalformed:

@@ -16,6 +16,21 @@ package enum AccountState: Hashable, Sendable {
         case .noAccount, .couldNotDetermine: nil
         }
     }
+
+    private var email: String? {
+        switch self {
+        case .available(let email, _), .restricted(let email, _), .temporarilyUnavailable(_, let email, _): email
+        case .noAccount, .couldNotDetermine: nil
+        }
+    }
+
+    /// Returns a Boolean value that indicates whether another user is signed in than in an earlier state.
+    ///
+    /// A user who has signed in again is another device, and one with another address is the same device.
+    package func isOtherUser(than earlier: AccountState) -> Bool {
+        guard let email, let before = earlier.email else { return false }
+        return email != before && deviceID != earlier.deviceID
+    }
 }
 
 /// The reason why a signed-in device has no private and shared data; remembered in the profile, so that every process knows.

@@ -112,16 +112,21 @@ package final class DeviceProfile: Sendable {
 
     /// Keeps the token that came with an answer. Writes seldom: most calls do nothing.
     ///
-    /// - Parameter now: Milliseconds since 1970.
+    /// - Parameters:
+    ///   - device: The device whose request was answered: nothing happens when another one was signed in meanwhile.
+    ///   - now: Milliseconds since 1970.
     package func store(
-        rotated token: String, for container: String, environment: String, now: Int64 = DeviceProfile.now
+        rotated token: String, for container: String, environment: String, of device: String,
+        now: Int64 = DeviceProfile.now
     ) throws(DeviceProfileError) {
         guard let known = try credentials()?[container, environment], known.webAuthToken != token,
             known.shouldReplace(at: now)
         else { return }
         try update { credentials in
             // Someone may have signed out, or stored a newer token, since.
-            guard var entry = credentials?[container, environment], entry.shouldReplace(at: now) else { return }
+            guard credentials?.deviceID == device, var entry = credentials?[container, environment],
+                entry.shouldReplace(at: now)
+            else { return }
             entry.webAuthToken = token
             entry.stored = now
             credentials?[container, environment] = entry
@@ -166,9 +171,12 @@ package final class DeviceProfile: Sendable {
         }
     }
 
-    /// Adds or replaces one container's credentials; nothing happens when the device was signed out meanwhile.
-    package func store(_ entry: ContainerCredentials) throws(DeviceProfileError) {
-        try update { $0?[entry.container, entry.environment] = entry }
+    /// Adds or replaces a device's credentials for one container; nothing happens when it was signed out meanwhile.
+    package func store(_ entry: ContainerCredentials, of device: String) throws(DeviceProfileError) {
+        try update { credentials in
+            guard credentials?.deviceID == device else { return }
+            credentials?[entry.container, entry.environment] = entry
+        }
     }
 
     /// Forgets the credentials and the account's keys. The profile's other files stay.

@@ -125,7 +125,7 @@ package struct SignIn: Sendable {
             body["lifetime"] = "device"
             let session: SessionAnswer = try await cloud.post("sessions/create", in: container, body)
             let entry = try entry(session, container)
-            try profile.store(entry)
+            try profile.store(entry, of: credentials.deviceID)
             try profile.clear(.disabled, of: credentials.deviceID)
             return entry
         } catch SignInError.refused(let refusal) {

@@ -7,9 +7,14 @@ import Synchronization
 /// Provides one batch, and keeps its outcome.
 actor OneBatch: CKSyncEngineDelegate {
     private var batch: CKSyncEngine.RecordZoneChangeBatch?
+    private let meanwhile: @Sendable () -> Void
     private(set) var sent: [CKSyncEngine.Event.SentRecordZoneChanges] = []
 
-    init(_ batch: CKSyncEngine.RecordZoneChangeBatch) { self.batch = batch }
+    /// - Parameter meanwhile: What happens while the batch is made.
+    init(_ batch: CKSyncEngine.RecordZoneChangeBatch, meanwhile: @escaping @Sendable () -> Void = {}) {
+        self.batch = batch
+        self.meanwhile = meanwhile
+    }
 
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         if case .sentRecordZoneChanges(let event) = event { sent.append(event) }
@@ -19,6 +24,7 @@ actor OneBatch: CKSyncEngineDelegate {
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch? {
         defer { batch = nil }
+        meanwhile()
         return batch
     }
 }
@@ -99,7 +105,9 @@ final class SwitchingAccount: DeviceAccount {
     func webAuthToken(beside apiToken: String) async throws -> String? {
         try await current.withLock { $0 }?.webAuthToken(beside: apiToken)
     }
-    func keep(rotated token: String) { current.withLock { $0 }?.keep(rotated: token) }
+    func keep(rotated token: String, of device: String) {
+        current.withLock { $0 }?.keep(rotated: token, of: device)
+    }
     var userRecordName: String? { current.withLock { $0 }?.userRecordName }
 
     func secret() throws -> AccountSecret {
