@@ -165,6 +165,22 @@ import Testing
         }
     }
 
+    @Test func `B-TM-08 a device that signs in again while its own entry is looked up raises no alarm`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let device = try await Device(cloud)
+            let sessions = cloud.accountStore.sessions
+            let account = try #require(try await cloud.accountStore.accounts.account(email: "ada@example.com"))
+            let first = try #require(device.account.state.deviceID)
+            for session in try await sessions.sessions(ofAccount: account.id) where session.id == first {
+                #expect(try await sessions.revoke(session.id, ofAccount: account.id).count == 1)
+            }
+            device.network.interrupt("/directory/lookup", .before) { device.signInAgain() }
+            try await device.database.requests().checkOwnEntryIfDue()
+            #expect(device.account.state.deviceID != first)
+            try await device.database.requests().checkOwnEntryIfDue()
+        }
+    }
+
     @Test func `B-ACC-02 a call that began before the same user signed in again goes on`() async throws {
         try await ThrowawayCloud.run { cloud in
             let device = try await Device(cloud)

@@ -155,6 +155,8 @@ extension DatabaseRequests {
             let account = connection.cloud.account
             await account.verify()
             try account.state.check(account)
+            // The entry lists the device that the user has signed in since.
+            guard account.state.deviceID == device else { return }
             throw CallFailure.tampered(reason)
         } catch {
             connection.directory.forgetOwnEntryCheck()
