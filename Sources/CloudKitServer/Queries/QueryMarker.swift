@@ -4,7 +4,8 @@ import CloudKitRecordLayer
 import Crypto
 import TextEncodings
 
-/// Makes continuation markers that only this cloud can make and read, each valid for one query of one caller (B-QRY-18).
+/// Makes continuation markers that only this cloud can make and read, each valid for one query, which is one caller's outside of the public database
+/// (B-QRY-18).
 ///
 /// A marker holds a place in an index, which may be that of a record the caller must not see: so it is sealed, not just
 /// signed.
@@ -42,7 +43,7 @@ package struct QueryMarkerSeal: Sendable {
     }
 }
 
-/// The fingerprint of a caller, a database, zones and a query to which a continuation marker belongs, in 32 bytes.
+/// The fingerprint of a caller, but in the public database, a database, zones and a query to which a continuation marker belongs, in 32 bytes.
 package struct QueryFingerprint: Hashable, Sendable {
     /// The 32 bytes.
     package let bytes: [UInt8]
@@ -55,7 +56,8 @@ package struct QueryFingerprint: Hashable, Sendable {
         }
         add(place.tokenPartition.name)
         add(place.scope.word)
-        add(place.caller.user?.recordName)
+        // Users may sign in or out while they read public records; what they may read is checked for each page.
+        add(place.scope == .public ? nil : place.caller.user?.recordName)
         add(request.zoneID?.zoneName)
         add(request.zoneWide ? "all" : nil)
         add(request.query.recordType)

@@ -193,6 +193,21 @@ import Testing
         }
     }
 
+    @Test func `B-QRY-18 a marker of the public database stays valid when its user signs in or out`() async throws {
+        try await withCloud { test in
+            let open = TestCloud.address(.public)
+            try await fillPublic(test)
+            let asked = request([plays(.equals, 1)], zone: nil, limit: 1)
+            let first = try await QueryRecords(test.cloud).run(asked, in: open, by: ada)
+            #expect(names(first) == ["a"])
+            var next = asked
+            next.continuationMarker = first.continuationMarker
+            #expect(names(try await QueryRecords(test.cloud).run(next, in: open, by: .anonymous)) == ["b"])
+            next.query.filters.append(plays(.greaterThan, 0))
+            await expect(.badRequest) { [next] in _ = try await QueryRecords(test.cloud).run(next, in: open, by: ada) }
+        }
+    }
+
     @Test func `B-SCH-07 an index added later covers older records`() async throws {
         try await withCloud { test in
             try await fill(test)
