@@ -23,6 +23,8 @@ enum Feature: UInt64 {
     case administrators = 1_400_000
     /// Apps without an engine follow the feeds of databases.
     case feeds = 1_500_000
+    /// Another user signs in on a device while its apps run, and its own user again.
+    case visits = 1_600_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

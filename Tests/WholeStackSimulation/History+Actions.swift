@@ -9,6 +9,9 @@ extension History {
             guard let app = device.app else { return }
             try? await Task.sleep(for: .milliseconds(chance.number(0..<3000)))
             guard !app.network.isGone else { return }
+            guard !device.isVisited.value else { continue }
+            device.steps.value += 1
+            defer { device.steps.value -= 1 }
             let places = places(of: device)
             guard let place = chance.one(of: places) else { return }
             let step = Step(history: self, device: device, app: app, place: place, chance: chance)

@@ -37,6 +37,7 @@ extension History {
         try await judgeFeeds(content)
         try await judgeCircle(content)
         try await judgeNotes()
+        try await judgeVisits()
         try await judgeReferences()
         judgeNotifications()
         if isLast { try await judgeDeployment() }

@@ -9,6 +9,7 @@ extension History {
     /// Signs the user of a device out, on it or from elsewhere, and in again.
     func endSession(of device: SimulatedDevice) async {
         guard device.app != nil, !device.isLost.value, !device.isSignedOut.value else { return }
+        if has(.visits), chance.percent(60) { return await visit(device) }
         device.isSignedOut.value = true
         device.registered.value = .max
         if chance.percent(60) {
@@ -33,6 +34,7 @@ extension History {
             do {
                 try await device.signIn()
                 device.isSignedOut.value = false
+                device.isVisited.value = false
                 return trail.note("\(device.name) signs in")
             } catch {
                 trail.note("\(device.name) cannot sign in: \(error)")

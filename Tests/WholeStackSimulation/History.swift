@@ -16,6 +16,8 @@ final class History: Sendable {
     let disk: Disk
     let cloud: SimulatedCloud
     let devices: [SimulatedDevice]
+    /// The device of a user who visits those of others; nil: there is none.
+    let visitor: SimulatedDevice?
     let webClients = Shared<[String: WebClient]>([:])
     /// What apps know of zones.
     let followed = Shared<[Follower: Followed]>([:])
@@ -94,17 +96,15 @@ final class History: Sendable {
         apiToken = tokens[.development] ?? ""
         var devices: [SimulatedDevice] = []
         for name in Self.users {
-            let user = SimulatedUser(name: name)
-            let derivation = accounts.accounts.newDerivation(rounds: 10)
-            let proof = try PasswordProof(password: user.password, salt: derivation.salt, rounds: derivation.rounds)
-            _ = try await accounts.accounts.add(
-                email: user.email, name: name, proof: proof.bytes, derivation: derivation)
+            let user = try await Self.addUser(name, to: accounts)
             for number in 1...(name == "cal" ? 1 : 2) {
                 let device = SimulatedDevice(
                     "\(name)-\(number)", of: user, at: cloud, apiTokens: tokens,
                     Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: planted,
                     notesEndings: Feature.endings.isIn(seed)
-                        ? NotesEndings(signsOut: Feature.sessions.isIn(seed)) { [ledger, notesEnded] in
+                        ? NotesEndings(
+                            signsOut: Feature.sessions.isIn(seed), hasVisits: Feature.visits.isIn(seed)
+                        ) { [ledger, notesEnded] in
                             notesEnded.value[name] = ledger.makeStamp()
                         } : nil)
                 try await device.signIn()
@@ -113,6 +113,24 @@ final class History: Sendable {
             }
         }
         self.devices = devices
+        guard Feature.visits.isIn(seed) else {
+            visitor = nil
+            return
+        }
+        let visitor = SimulatedDevice(
+            Self.visitor + "-1", of: try await Self.addUser(Self.visitor, to: accounts), at: cloud, apiTokens: tokens,
+            Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: nil, notesEndings: nil)
+        try await visitor.signIn()
+        try visitor.boot()
+        self.visitor = visitor
+    }
+
+    private static func addUser(_ name: String, to store: AccountStore) async throws -> SimulatedUser {
+        let user = SimulatedUser(name: name)
+        let derivation = store.accounts.newDerivation(rounds: 10)
+        let proof = try PasswordProof(password: user.password, salt: derivation.salt, rounds: derivation.rounds)
+        _ = try await store.accounts.add(email: user.email, name: name, proof: proof.bytes, derivation: derivation)
+        return user
     }
 
     /// Runs the history of a seed.
@@ -162,6 +180,7 @@ final class History: Sendable {
         }
         try await prepareShare()
         try await prepareCircle()
+        try await prepareVisits()
         for device in devices { try await startApps(of: device) }
     }
 

@@ -77,6 +77,9 @@ actor MirrorApp: CKSyncEngineDelegate {
         deletions[name, default: []].append(attempt)
     }
 
+    /// The names of the zones that the app knows.
+    var zoneNames: [String] { memory.zones.keys.map { String($0.drop { $0 != "/" }.dropFirst()) } }
+
     /// Returns the stamps of a zone; nil: the app does not know it.
     func stamps(in zoneID: CKRecordZone.ID) -> [String: Int]? { memory.zones[Self.key(zoneID)] }
 
@@ -94,11 +97,15 @@ actor MirrorApp: CKSyncEngineDelegate {
             if let bytes = try? encoder.encode(memory) { device.mirrorDisk.value = bytes }
         case .accountChange(let event):
             if case .signIn = event.changeType { return }
-            if case .signOut = event.changeType, history.has(.sessions) {
-                memory.zones = [:]
-                memory.lastKnown = [:]
-                return
-            }
+            let isExpected =
+                switch event.changeType {
+                case .signOut: history.has(.sessions)
+                case .switchAccounts: history.has(.visits)
+                default: false
+                }
+            memory.zones = [:]
+            memory.lastKnown = [:]
+            if isExpected { return }
             history.violated("the mirror of \(device.name): the account changed: \(event.changeType)")
         case .fetchedDatabaseChanges(let event):
             for deletion in event.deletions {

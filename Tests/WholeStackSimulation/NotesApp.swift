@@ -2,7 +2,7 @@ import CloudKit
 import Foundation
 
 /// A notes app with an automatic sync engine, written like Apple's sample. Its disk is one value, to which it writes with each state of
-/// the engine, so that it can end at any event.
+/// the engine, and with what has no event of its own, so that it can end at any event.
 actor NotesApp: CKSyncEngineDelegate {
     struct Note: Codable, Hashable {
         var text: String
@@ -102,17 +102,14 @@ actor NotesApp: CKSyncEngineDelegate {
         switch event {
         case .stateUpdate(let event):
             memory.state = event.stateSerialization
-            let encoder = JSONEncoder()
-            encoder.outputFormatting = .sortedKeys
-            if let bytes = try? encoder.encode(memory) { disk.value = bytes }
+            store()
         case .accountChange(let event):
             if case .signIn = event.changeType {
                 sendAll(syncEngine)
             } else if case .signOut = event.changeType, endings?.signsOut == true {
-                memory.notes = [:]
-                memory.lastKnown = [:]
-                memory.unseen = nil
-                memory.refused = nil
+                forgetAll()
+            } else if case .switchAccounts = event.changeType, endings?.hasVisits == true {
+                forgetAll()
             } else {
                 damage.append("the account changed: \(event.changeType)")
             }
@@ -122,6 +119,7 @@ actor NotesApp: CKSyncEngineDelegate {
             } else if event.error == nil, let unseen = memory.unseen {
                 memory.unseen = nil
                 for name in unseen.sorted() { takeDeletion(of: name) }
+                store()
             }
         case .fetchedRecordZoneChanges(let event):
             for modification in event.modifications { merge(modification.record) }
@@ -202,6 +200,19 @@ actor NotesApp: CKSyncEngineDelegate {
         }
         for error in event.failedRecordDeletes.values { failures.insert(error.code) }
         syncEngine.state.add(pendingRecordZoneChanges: again)
+    }
+
+    private func store() {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        if let bytes = try? encoder.encode(memory) { disk.value = bytes }
+    }
+
+    private func forgetAll() {
+        memory.notes = [:]
+        memory.lastKnown = [:]
+        memory.unseen = nil
+        memory.refused = nil
     }
 
     private func takeDeletion(of name: String) {

@@ -17,6 +17,8 @@ struct NotesEndings: Sendable {
     let isAskedFor = Shared(false)
     /// Whether users sign out and in again, too.
     let signsOut: Bool
+    /// Whether other users sign in, too.
+    let hasVisits: Bool
     /// Notes that what the user has written so far may be lost.
     let note: @Sendable () -> Void
 }
@@ -42,6 +44,10 @@ final class SimulatedDevice: Sendable {
     let registered = Shared<Int64>(0)
     /// Whether the user has signed out of the device, and not in again.
     let isSignedOut = Shared(false)
+    /// Whether another user is signed in on the device, or soon.
+    let isVisited = Shared(false)
+    /// The number of steps that are under way.
+    let steps = Shared(0)
     /// Whether the user waits for a new device to sign in.
     let isLost = Shared(false)
     /// The ends of the zone of notes; nil: it stays.
@@ -91,8 +97,11 @@ final class SimulatedDevice: Sendable {
             apiToken: apiTokens[environment], profile: profile, profilesFolder: Self.folder)
     }
 
-    /// Signs the user in, as on a new device.
-    func signIn() async throws {
+    /// Signs a user in, as on a new device.
+    ///
+    /// - Parameter visitor: Another user than that of the device; nil: this one.
+    func signIn(_ visitor: SimulatedUser? = nil) async throws {
+        let user = visitor ?? user
         _ = try await accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil)).signIn(
             email: user.email, password: user.password, deviceName: name, container: SimulatedCloud.container)
     }
