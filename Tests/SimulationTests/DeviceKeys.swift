@@ -95,9 +95,15 @@ struct DeviceKeys {
 
     /// Returns the secret of the link of the account's own share.
     ///
-    /// - Parameter slot: The participant of the one-time link; nil for the public link.
-    func linkFragment(of share: String, slot: String? = nil, in zone: ZoneAddress) -> String {
-        access.root.linkSecret(of: RecordAddress(zone: zone, name: share), participant: slot).fragment
+    /// - Parameters:
+    ///   - root: The root of the tree; nil for a share of the whole zone.
+    ///   - slot: The participant of the one-time link; nil for the public link.
+    func linkFragment(of share: String, root: String?, slot: String? = nil, in zone: ZoneAddress) -> String {
+        let share = RecordAddress(zone: zone, name: share)
+        let secret =
+            slot.map { access.root.linkSecret(of: share, participant: $0) }
+            ?? access.root.linkSecret(of: share, root: root)
+        return secret.fragment
     }
 
     func keep(_ fragment: String?, of share: String, in zone: ZoneAddress) {

@@ -122,7 +122,7 @@ extension Simulation {
             access: access, key: key, isKnown: { _, _ in false }, authority: nil)
         let zoneKeys = change.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
         change.keys = try making.first(
-            isOpen: permission.canRead, zoneKeys: zoneKeys)
+            isOpen: permission.canRead, root: change.root?.recordName, zoneKeys: zoneKeys)
         keys.shared.add(key)
         devices[index].keys.keep(keys)
     }

@@ -195,7 +195,7 @@ extension Simulation {
             }
             links[guid] = Link(
                 place: place, incarnation: model[place].incarnation, share: name, root: edit?.name,
-                fragment: device.keys.linkFragment(of: name, in: zoneAddress(place)))
+                fragment: device.keys.linkFragment(of: name, root: edit?.name, in: zoneAddress(place)))
             try checkShare(record, in: place, for: device.person)
             return outcomes.compactMap { if case .record(let record) = $0 { record } else { nil } }
         }
@@ -591,7 +591,8 @@ extension Simulation {
             links[guid] = Link(
                 place: place, incarnation: model[place].incarnation, share: name, root: sharing.root,
                 slot: participant.id,
-                fragment: devices[index].keys.linkFragment(of: name, slot: participant.id, in: zoneAddress(place)))
+                fragment: devices[index].keys.linkFragment(
+                    of: name, root: sharing.root, slot: participant.id, in: zoneAddress(place)))
         }
     }
 

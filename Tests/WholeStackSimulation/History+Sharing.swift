@@ -47,6 +47,9 @@ extension History {
             guard let app = device.app, let place = circle(of: device) else { return }
             try? await Task.sleep(for: .milliseconds(chance.number(0..<4000)))
             guard !app.network.isGone else { return }
+            guard !device.isVisited.value else { continue }
+            device.steps.value += 1
+            defer { device.steps.value -= 1 }
             let step = Step(history: self, device: device, app: app, place: place, chance: chance)
             if device.user.name == "ada", chance.percent(60) {
                 await step.changeShare()
@@ -299,7 +302,6 @@ extension Step {
             } else {
                 for guest in guests { rights[guest] = try await invite(guest, to: share) }
             }
-            if history.has(.endings) { history.sharing?.forgetLink() }
             await save(share, with: root, rights)
         } catch {
             history.expect(error, of: "share", at: place)

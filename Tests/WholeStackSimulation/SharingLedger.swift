@@ -66,11 +66,6 @@ final class SharingLedger: Sendable {
         address.value = url
     }
 
-    /// Notes that there may be another share, whose address has another secret.
-    func forgetLink() {
-        if isPublic, !sharesZone { address.value = nil }
-    }
-
     /// Whether a record is in the shared tree with what its owner saves.
     static func isShared(_ stamp: Int) -> Bool { !stamp.isMultiple(of: 4) }
 

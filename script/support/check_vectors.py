@@ -200,6 +200,8 @@ def keys(v):
     same(share_key, v.bytes["shareKey"], "share key")
     for seat, made in (("", "linkSecret"), (v.text["seat"], "seatSecret")):
         same(expand(root, frame("welkin share link secret 1", *v.share, seat)), v.bytes[made], made)
+    tree = expand(root, frame("welkin tree link secret 1", *v.zone, v.text["record"]))
+    same(tree, v.bytes["treeLinkSecret"], "link secret of a tree")
 
 
 # --- Records

@@ -89,8 +89,8 @@ open class CKShare: CKRecord, @unchecked Sendable {
     /// The URL of the share, after the first save; stable for its root (B-SHR-07).
     ///
     /// The URL of a public share carries, after the `#`, the secret that opens encrypted values, on devices that know
-    /// it (B-TM-07). One that was taken while ``publicPermission`` was `none` does not: users who join by it later are participants who can
-    /// open nothing before they accept the present URL.
+    /// it (B-TM-07); the same whenever the root is shared. One that was taken while ``publicPermission`` was `none` does not: users who join by it
+    /// later are participants who can open nothing before they accept the present URL.
     open var url: URL? { sharing.link?.url }
 
     /// Returns the link of a participant made by ``CKShareParticipant/oneTimeURLParticipant()``, after the share was

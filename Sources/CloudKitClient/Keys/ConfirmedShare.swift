@@ -14,11 +14,12 @@ struct ConfirmedShare: Sendable {
 
     /// - Parameters:
     ///   - statement: The share's statement; nil: none was made.
-    ///   - link: Returns the secret of the share's link, or of a one-time link by its participant, as far as this device knows it.
+    ///   - links: Returns the secrets that the share's link has or had, or that of a one-time link by its participant, as far as this device
+    ///     knows them.
     ///   - isConfirmed: Returns whether the user of this device confirmed a new identity of another user.
     init(
         _ sharing: Share, by statement: ShareStatement?, share: RecordAddress,
-        link: (String?) -> ShareLinkSecret?, isConfirmed: (Fingerprint, UserID) -> Bool
+        links: (String?) -> [ShareLinkSecret], isConfirmed: (Fingerprint, UserID) -> Bool
     ) {
         self.sharing = sharing
         self.sharing.participants = sharing.participants.filter { $0.role == .owner }
@@ -27,7 +28,7 @@ struct ConfirmedShare: Sendable {
         for participant in sharing.participants where participant.role != .owner && participant.acceptance != .removed {
             guard let entry = statement?.participant(participant.id) else {
                 if participant.role == .publicUser {
-                    if self.sharing.isOpen, participant.isProven(in: share, by: link(nil)) {
+                    if self.sharing.isOpen, participant.isProven(in: share, by: links(nil)) {
                         self.sharing.participants.append(participant)
                     }
                 } else {
@@ -44,7 +45,7 @@ struct ConfirmedShare: Sendable {
                         unconfirmed.append(participant)
                         continue
                     }
-                } else if !participant.isProven(in: share, by: link(participant.id)) {
+                } else if !participant.isProven(in: share, by: links(participant.id)) {
                     // The slot of a one-time link: only a holder of the link gets the key.
                     continue
                 }
@@ -237,9 +238,11 @@ extension ShareParticipant {
     }
 
     /// Returns whether the user has proved to have a link, with the identity that the cloud presents.
-    fileprivate func isProven(in share: RecordAddress, by link: ShareLinkSecret?) -> Bool {
-        guard let link, let linkProof, let user = identity.user, let publicIdentity else { return false }
-        return link.isValid(linkProof, of: user.recordName, identity: publicIdentity.fingerprint, share: share)
+    fileprivate func isProven(in share: RecordAddress, by links: [ShareLinkSecret]) -> Bool {
+        guard let linkProof, let user = identity.user, let publicIdentity else { return false }
+        return links.contains {
+            $0.isValid(linkProof, of: user.recordName, identity: publicIdentity.fingerprint, share: share)
+        }
     }
 
     fileprivate func limited(to entry: ShareStatement.Participant) -> Self {

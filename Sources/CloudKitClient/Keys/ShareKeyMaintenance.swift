@@ -112,16 +112,23 @@ struct ShareKeyMaker {
     var directoryHead: ShareStatement.DirectoryHead?
 
     private var isOwner: Bool { access.user == key.place.zone.owner }
-    private var link: ShareLinkSecret { access.root.linkSecret(of: key.place) }
 
     /// The first epoch of a share that begins.
     ///
-    /// - Parameter zoneKeys: For a share of a whole zone: the zone's keys of all epochs so far.
-    func first(isOpen: Bool, zoneKeys: [ZoneKey]) throws(EncryptionError) -> ShareKeyChange {
-        var change = ShareKeyChange(
-            epoch: Int(key.epoch), begins: true, blob: try ring(earlier: [], isOpen: isOpen, zoneKeys: zoneKeys).bytes)
-        if isOpen { change.link = try link.wrap(key) }
-        return change
+    /// - Parameters:
+    ///   - root: The root of the tree; nil for a share of a whole zone.
+    ///   - zoneKeys: For a share of a whole zone: the zone's keys of all epochs so far.
+    func first(isOpen: Bool, root: String?, zoneKeys: [ZoneKey]) throws(EncryptionError) -> ShareKeyChange {
+        let link = isOpen ? access.root.linkSecret(of: key.place, root: root) : nil
+        return ShareKeyChange(
+            epoch: Int(key.epoch), begins: true, blob: try ring(earlier: [], link: link, zoneKeys: zoneKeys).bytes,
+            link: try link?.wrap(key))
+    }
+
+    /// The secret of the link of the account's own share, as far as a statement confirms the share; nil: the share is closed.
+    private func link(of sharing: Share) -> ShareLinkSecret? {
+        guard isOwner, sharing.isOpen else { return nil }
+        return access.root.linkSecret(of: key.place, root: sharing.root, opening: sharing.newestKeys?.link)
     }
 
     /// Returns the epoch that follows the removal of a participant, for those who remain.
@@ -133,13 +140,13 @@ struct ShareKeyMaker {
     func next(
         _ sharing: Share, earlier: [ShareKey], zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyChange {
+        let link = link(of: sharing)
         var change = ShareKeyChange(
             epoch: Int(key.epoch), begins: true,
-            blob: try ring(earlier: earlier, isOpen: sharing.isOpen && isOwner, zoneKeys: zoneKeys).bytes)
+            blob: try ring(earlier: earlier, link: link, zoneKeys: zoneKeys).bytes, link: try link?.wrap(key))
         let others = sharing.participants.filter { $0.role != .owner && $0.acceptance != .removed }
         let known = others.filter { $0.identity.publicIdentity != nil }
         if isOwner {
-            if sharing.isOpen { change.link = try link.wrap(key) }
             change.wraps = wraps(known, slots: others.filter { $0.oneTimeGUID != nil }.map(\.id))
         } else {
             change.wraps = [try invitationOfOwner(sharing)] + wraps(known, slots: [])
@@ -167,7 +174,7 @@ struct ShareKeyMaker {
         guard maintenance.isLinkMissing || maintenance.isKeyringOutdated else { return change }
         var ring = held ?? ShareKeyring(of: key)
         for zoneKey in zoneKeys where !ring.holdsZoneKey(zoneKey.epoch) { try ring.add(zoneKey, under: key) }
-        if maintenance.isLinkMissing {
+        if maintenance.isLinkMissing, let link = link(of: sharing) {
             change.link = try link.wrap(key)
             try ring.add(link, under: key)
         }
@@ -191,12 +198,12 @@ struct ShareKeyMaker {
     }
 
     private func ring(
-        earlier: [ShareKey], isOpen: Bool, zoneKeys: [ZoneKey]
+        earlier: [ShareKey], link: ShareLinkSecret?, zoneKeys: [ZoneKey]
     ) throws(EncryptionError) -> ShareKeyring {
         var ring = ShareKeyring(of: key)
         for earlier in earlier { try ring.add(earlier: earlier, under: key) }
         for zoneKey in zoneKeys { try ring.add(zoneKey, under: key) }
-        if isOpen { try ring.add(link, under: key) }
+        if let link { try ring.add(link, under: key) }
         return ring
     }
 

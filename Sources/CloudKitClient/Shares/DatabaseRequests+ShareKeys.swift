@@ -117,9 +117,14 @@ extension DatabaseRequests {
     ) -> ConfirmedShare {
         ConfirmedShare(
             sharing, by: statement, share: share,
-            link: { participant in
-                if keys.isOwn { return keys.access.root.linkSecret(of: share, participant: participant) }
-                return participant == nil ? keys.shared.links[share.name] ?? connection.keys.link(of: share) : nil
+            links: { participant in
+                if keys.isOwn {
+                    let former = keys.access.root.linkSecret(of: share, participant: participant ?? "")
+                    guard participant == nil, let statement else { return [former] }
+                    return [keys.access.root.linkSecret(of: share, root: statement.root), former]
+                }
+                let known = participant == nil ? keys.shared.links[share.name] ?? connection.keys.link(of: share) : nil
+                return known.map { [$0] } ?? []
             },
             isConfirmed: { connection.keys.isConfirmed($0, of: $1, in: share.zone) })
     }
@@ -352,8 +357,7 @@ extension DatabaseRequests {
         if sharing.isOpen {
             let secret =
                 keys.isOwn
-                ? keys.access.root.linkSecret(of: share)
-                : keys.shared.links[share.name] ?? connection.keys.link(of: share)
+                ? ownLink(of: share, sharing, keys) : keys.shared.links[share.name] ?? connection.keys.link(of: share)
             link.fragment = secret?.fragment
         }
         if keys.isOwn {
@@ -363,6 +367,14 @@ extension DatabaseRequests {
             }
         }
         return link
+    }
+
+    /// Returns the secret of the link of the account's own share; nil while no statement confirms which tree is shared: the secret of another
+    /// one would open that one's share.
+    private func ownLink(of share: RecordAddress, _ sharing: Share, _ keys: ZoneKeys) -> ShareLinkSecret? {
+        let root = keys.shared.statements[share.name]?.opened.root
+        guard root != nil || share.name == Share.zoneWideName else { return nil }
+        return keys.access.root.linkSecret(of: share, root: root, opening: sharing.newestKeys?.link)
     }
 }
 

@@ -24,7 +24,7 @@ extension DatabaseRequests {
             let zoneKeys = change.share?.root == nil ? keys.ownZoneKeys(upTo: keys.epoch) : []
             batch.items[index].operation.change.share = change.share ?? ShareChange()
             batch.items[index].operation.change.share?.keys = try making.first(
-                isOpen: permission.canRead, zoneKeys: zoneKeys)
+                isOpen: permission.canRead, root: statement.root, zoneKeys: zoneKeys)
             // The cloud refuses a share with more.
             if statement.participants.count <= ShareStatement.participantsMax {
                 batch.items[index].operation.change.share?.keys?.statement = try making.stating(statement, after: 0)

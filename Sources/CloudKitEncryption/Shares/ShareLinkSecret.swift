@@ -107,13 +107,32 @@ package struct ShareLinkSecret: Equatable, Sendable {
 }
 
 extension ContainerRoot {
-    /// Returns the secret of a link to one of the account's own shares; every device of the owner derives the same, in
-    /// each epoch.
-    /// - Parameter participant: The id of a one-time link's participant slot; nil for the link that any user may open.
-    package func linkSecret(of share: RecordAddress, participant: String? = nil) -> ShareLinkSecret {
+    /// Returns the secret of the link to one of the account's own shares that any user may open; every device of the owner derives the same, in each epoch and
+    /// whenever the root is shared, so that its URL stays (B-SHR-07).
+    /// - Parameter root: The root of the tree as a statement confirms it, since the secret of another root opens that one's share; nil for the whole zone.
+    package func linkSecret(of share: RecordAddress, root: String?) -> ShareLinkSecret {
+        guard let root else { return linkSecret(of: share, participant: "") }
+        var info = Frame("welkin tree link secret 1")
+        info.append(RecordAddress(zone: share.zone, name: root).frame)
+        return ShareLinkSecret(material.derive(info))
+    }
+
+    /// Returns the secret of the link of a share that has one.
+    ///
+    /// The secret of a tree that was shared before trees had secrets of their own belongs to the share.
+    /// - Parameter wrapped: The key of the newest epoch, wrapped for holders of the link; nil: the link is closed, or new.
+    package func linkSecret(of share: RecordAddress, root: String?, opening wrapped: [UInt8]?) -> ShareLinkSecret {
+        let former = linkSecret(of: share, participant: "")
+        if let wrapped, root != nil, (try? former.open(wrapped, share: share)) != nil { return former }
+        return linkSecret(of: share, root: root)
+    }
+
+    /// Returns the secret of a one-time link to one of the account's own shares; every device of the owner derives the same, in each epoch.
+    /// - Parameter participant: The id of the link's participant slot.
+    package func linkSecret(of share: RecordAddress, participant: String) -> ShareLinkSecret {
         var info = Frame("welkin share link secret 1")
         info.append(share.frame)
-        info.append(participant ?? "")
+        info.append(participant)
         return ShareLinkSecret(material.derive(info))
     }
 }

@@ -12,7 +12,7 @@ import Testing
     }
 
     @Test func `B-TM-07 the link's fragment opens the share`() throws {
-        let link = fixtures.root.linkSecret(of: share)
+        let link = fixtures.root.linkSecret(of: share, root: "root")
         let wrapped = try link.wrap(key)
         #expect(ShareLinkSecret.isLinkWrap(wrapped))
         for fragment in [link.fragment, "#" + link.fragment, "#title=Notes&" + link.fragment + "&x=y"] {
@@ -23,9 +23,34 @@ import Testing
         }
     }
 
+    @Test func `B-SHR-07 the secret of a tree is that of its root, in each share of it, and of no other root`() throws {
+        let secret = fixtures.root.linkSecret(of: share, root: "root")
+        let again = RecordAddress(zone: share.zone, name: "share-2")
+        #expect(fixtures.root.linkSecret(of: again, root: "root") == secret)
+        #expect(fixtures.root.linkSecret(of: share, root: "other") != secret)
+        #expect(fixtures.root.linkSecret(of: share, root: nil) != secret)
+        let elsewhere = RecordAddress(
+            zone: ZoneAddress(
+                container: share.zone.container, environment: share.zone.environment, owner: share.zone.owner,
+                zone: "elsewhere"), name: "share-1")
+        #expect(fixtures.root.linkSecret(of: elsewhere, root: "root") != secret)
+        // A wrap is of one share all the same.
+        #expect(throws: EncryptionError.self) { try secret.open(try secret.wrap(key), share: again) }
+    }
+
+    @Test func `a link from before trees had secrets of their own goes on`() throws {
+        let former = fixtures.root.linkSecret(of: share, root: nil)
+        let wrapped = try former.wrap(key)
+        #expect(fixtures.root.linkSecret(of: share, root: "root", opening: wrapped) == former)
+        let secret = fixtures.root.linkSecret(of: share, root: "root")
+        #expect(fixtures.root.linkSecret(of: share, root: "root", opening: try secret.wrap(key)) == secret)
+        #expect(fixtures.root.linkSecret(of: share, root: "root", opening: nil) == secret)
+        #expect(fixtures.root.linkSecret(of: share, root: nil, opening: wrapped) == former)
+    }
+
     @Test func `a one-time link opens its own wrap only`() throws {
         let slot = fixtures.root.linkSecret(of: share, participant: "p-1")
-        #expect(slot != fixtures.root.linkSecret(of: share))
+        #expect(slot != fixtures.root.linkSecret(of: share, root: nil))
         #expect(slot != fixtures.root.linkSecret(of: share, participant: "p-2"))
         let wrapped = try slot.wrap(key, participant: "p-1")
         #expect(try slot.open(wrapped, share: share, participant: "p-1") == key)

@@ -140,7 +140,8 @@ struct VectorMaker {
                     "secret": secret.bytes, "root": root.material.bytes, "zoneKey": zoneKey.material.bytes,
                     "recordKey": zoneKey.recordKey("note-1").material.bytes,
                     "shareKey": root.shareKey(of: share, epoch: epoch).material.bytes,
-                    "linkSecret": root.linkSecret(of: share).material.bytes,
+                    "linkSecret": root.linkSecret(of: share, root: nil).material.bytes,
+                    "treeLinkSecret": root.linkSecret(of: share, root: "note-1").material.bytes,
                     "seatSecret": root.linkSecret(of: share, participant: "p-1").material.bytes,
                 ])
         }

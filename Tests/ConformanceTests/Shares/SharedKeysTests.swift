@@ -282,6 +282,31 @@ import Testing
         }
     }
 
+    @Test func `B-SHR-07 the URL of a tree opens it again when it is shared again`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let first = try await home.share(folder, with: [], publicPermission: .readWrite)
+            let url = try #require(first.url)
+            try await home.accept(url, on: home.cat)
+            let database = home.ada.privateCloudDatabase
+            try await database.deleteRecord(withID: first.recordID)
+            let again = try await home.share(
+                database.record(for: folder.recordID), with: [], publicPermission: .readWrite)
+            #expect(again.recordID != first.recordID)
+            #expect(again.url == url)
+            let theirs = try await home.shared(zone)
+            for device in [home.cat, home.ben] {
+                try await home.accept(url, on: device)
+                #expect(try await secret("One", in: theirs, device.sharedCloudDatabase) == "secret of One")
+            }
+            // The owner's device finds the proof of the link valid, and gives them keys of their own.
+            let seen = try #require(try await database.record(for: again.recordID) as? CKShare)
+            #expect(seen.url == url)
+            let other = try await home.device(of: "ben")
+            #expect(try await secret("One", in: theirs, other.container.sharedCloudDatabase) == "secret of One")
+        }
+    }
+
     @Test func `B-SHN-01 a one-time link opens the share for its first user only`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()

@@ -73,8 +73,9 @@ export async function checkVectors(library, book, directory, words, recovery, pa
       sameAs(key, b.zoneKey, "zone key");
       sameAs(await library.recordKey(key, record[4]), b.recordKey, "record key");
       sameAs(await library.shareKey(root, share, numbers.epoch), b.shareKey, "share key");
-      sameAs(await library.linkSecret(root, share, ""), b.linkSecret, "link secret");
-      sameAs(await library.linkSecret(root, share, texts.seat), b.seatSecret, "one-time link's secret");
+      sameAs(await library.linkSecret(root, share, null), b.linkSecret, "link secret");
+      sameAs(await library.linkSecret(root, share, record[4]), b.treeLinkSecret, "link secret of a tree");
+      sameAs(await library.oneTimeLinkSecret(root, share, texts.seat), b.seatSecret, "one-time link's secret");
     },
     async field({ texts, bytes: b, at }) {
       sameAs(await library.openField(at, texts.field, texts.fieldType, b.sealed), b.plain, "plain");

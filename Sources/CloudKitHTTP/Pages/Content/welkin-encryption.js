@@ -251,7 +251,11 @@ export const containerRoot = (secret, container, environment) => derive(secret, 
 export const zoneKey = (root, [, , owner, zone], epoch) => derive(root, frame("welkin zone key 1", owner, zone, epoch));
 export const recordKey = (key, name) => derive(key, frame("welkin record key 1", name));
 export const shareKey = (root, share, epoch) => derive(root, frame("welkin share key 1", ...share, epoch));
-export const linkSecret = (root, share, slot) => derive(root, frame("welkin share link secret 1", ...share, slot));
+export const oneTimeLinkSecret = (root, share, slot) => derive(root, frame("welkin share link secret 1", ...share, slot));
+
+/** The secret of the link for all users; that of a tree belongs to its root, as a statement confirms it. */
+export const linkSecret = (root, share, treeRoot) =>
+  (treeRoot ? derive(root, frame("welkin tree link secret 1", ...share.slice(0, 4), treeRoot)) : oneTimeLinkSecret(root, share, ""));
 
 /** Reads what is sealed in a record's epoch: version, epoch, nonce, ciphertext, tag. */
 function sealedInEpoch(bytes, epoch, what) {
@@ -987,7 +991,7 @@ class Keys {
         key, zoneID: { zoneName, ownerRecordName: owner }, isOwn: owner === this.user,
         place: [this.connection.container, this.connection.environment, owner, zoneName],
         epoch: null, zoneKeys: new Map(), shareKeys: new Map(), newest: new Map(), owners: new Map(), links: new Map(),
-        statements: new Map(), distrusted: new Map(), protections: new Map(), standings: new Map(), waiting: "",
+        statements: new Map(), planned: new Map(), distrusted: new Map(), protections: new Map(), standings: new Map(), waiting: "",
       });
     }
     return this.zones.get(key);
@@ -1178,8 +1182,21 @@ class Keys {
   async linkFragment(_database, record) {
     const zone = this.zone(record.zoneID);
     if (!record.shareKeys && !zone.newest.has(record.recordName)) return null;
-    const secret = zone.isOwn ? await linkSecret(this.root, this.record(zone, record.recordName), "") : await this.link(zone, record.recordName);
+    const secret = await (zone.isOwn ? this.ownLink(zone, record) : this.link(zone, record.recordName));
     return secret && (record.publicPermission || "NONE") !== "NONE" ? writeFragment(secret) : null;
+  }
+
+  /** The secret of the link of an own share; null while no statement confirms which tree is shared. */
+  async ownLink(zone, { recordName, shareKeys }) {
+    const share = this.record(zone, recordName);
+    const former = await oneTimeLinkSecret(this.root, share, "");
+    if (recordName === wholeZone) return former;
+    const stated = zone.statements.get(recordName) || zone.planned.get(recordName);
+    if (!stated) return null;
+    // A tree that was shared before trees had secrets of their own.
+    const link = list(shareKeys?.epochs).find(({ epoch }) => epoch === shareKeys.epoch)?.link;
+    const isFormer = link && (await openLinkWrap(former, share, "", fromBase64(link)).then(() => true, () => false));
+    return isFormer ? former : linkSecret(this.root, share, stated.root);
   }
 
   // --- Keys of records
@@ -1577,7 +1594,7 @@ class Keys {
     const isOpen = (permissions[share.publicPermission] || 1) > 1;
     const participants = await this.statedParticipants(share, place);
     const entries = root ? [] : [{ kind: 2, epoch: 0, key: new Uint8Array(await zoneKey(this.root, zone.place, 0)) }];
-    const link = isOpen ? await linkSecret(this.root, place, "") : null;
+    const link = isOpen ? await linkSecret(this.root, place, root?.recordName) : null;
     if (link) entries.push({ kind: 3, epoch: 0, key: link });
     const terms = { root: root ? root.recordName : null, publicPermission: permissions[share.publicPermission] || 1, participants };
     share.shareKeys = {
@@ -1586,6 +1603,7 @@ class Keys {
       statement: { counter: 1, value: toBase64(await makeShareStatement(terms, place, epoch, 1, key, this.user, this.identity, this.signingKey)) },
     };
     this.addShareKey(zone, share.recordName, epoch, key);
+    zone.planned.set(share.recordName, terms);
     if (!root) return;
     // The root is saved along, with its key wrapped for the share.
     delete share.forRecord.recordChangeTag;
