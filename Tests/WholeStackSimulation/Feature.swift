@@ -25,6 +25,8 @@ enum Feature: UInt64 {
     case feeds = 1_500_000
     /// Another user signs in on a device while its apps run, and its own user again.
     case visits = 1_600_000
+    /// Cal may take part in the share that changes by one-time links.
+    case oneTimeLinks = 1_700_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -204,7 +204,7 @@ extension History {
     /// Returns the participant that a user is; one who came by the link has no address.
     fileprivate func participant(_ user: String, in share: CKShare?) -> CKShare.Participant? {
         share?.participants.first { participant in
-            guard sharing?.isPublic == true else {
+            guard sharing?.isPublic == true || user == sharing?.oneTimeGuest else {
                 return participant.userIdentity.lookupInfo?.emailAddress == SimulatedUser(name: user).email
             }
             return participant.userIdentity.userRecordID?.recordName == userNames.value[user]
@@ -268,7 +268,10 @@ extension Step {
                 share.currentUserParticipant?.role == .administrator
             else { return }
             var rights: [SharingLedger.Right: Bool] = [:]
-            if let participant = history.participant(other, in: share) {
+            let participant = history.participant(other, in: share)
+            // Only the owner makes one-time links.
+            if participant == nil, other == history.sharing?.oneTimeGuest { return }
+            if let participant {
                 let mayWrite = chance.percent(50)
                 if chance.percent(50) {
                     share.removeParticipant(participant)
@@ -318,8 +321,14 @@ extension Step {
     }
 
     private func invite(_ guest: String, to share: CKShare) async throws -> [SharingLedger.Right: Bool] {
-        let participant = try await app.container.shareParticipant(forEmailAddress: SimulatedUser(name: guest).email)
         let mayWrite = chance.percent(60)
+        if guest == history.sharing?.oneTimeGuest {
+            let slot = CKShare.Participant.oneTimeURLParticipant()
+            slot.permission = mayWrite ? .readWrite : .readOnly
+            share.addParticipant(slot)
+            return [:]
+        }
+        let participant = try await app.container.shareParticipant(forEmailAddress: SimulatedUser(name: guest).email)
         participant.permission = mayWrite ? .readWrite : .readOnly
         share.addParticipant(participant)
         return [.isParticipant: true, .mayWrite: mayWrite, .isAdministrator: false]
@@ -352,6 +361,7 @@ extension Step {
         end(attempt, changes, outcome(of: result.map { _ in () }))
         guard let saved = try? result.get() as? CKShare else { return false }
         sharing.note(saved.url)
+        if device.user.name == "ada" { sharing.note(linksOf: saved) }
         return true
     }
 
@@ -381,12 +391,26 @@ extension Step {
 
     /// Accepts the share as a guest.
     func accept() async {
-        guard let sharing = history.sharing, let url = sharing.link else { return }
+        guard let sharing = history.sharing else { return }
+        if device.user.name == sharing.oneTimeGuest { return await acceptOneTimeLink() }
+        guard let url = sharing.link else { return }
         let rights: [SharingLedger.Right: Bool] =
             sharing.isPublic ? [.isParticipant: true, .hasAccepted: true] : [.hasAccepted: true]
         await changeMembership(rights, "accept") {
             _ = try await app.container.accept(try await app.container.shareMetadata(for: url))
         }
+    }
+
+    /// Accepts the share by one of its one-time links.
+    private func acceptOneTimeLink() async {
+        guard let sharing = history.sharing, let link = chance.one(of: sharing.oneTimeLinks.value) else { return }
+        // It may change nothing for one who has a part already.
+        let change = sharing.begin([.mayWrite: link.mayWrite, .isAdministrator: false], of: device.user.name, at: now)
+        await changeMembership([.isParticipant: true, .hasAccepted: true], "accept") {
+            _ = try await app.container.accept(try await app.container.shareMetadata(for: link.url))
+        }
+        guard !app.network.isGone else { return }
+        sharing.end(change, .unknown, at: now)
     }
 
     /// Leaves the share as a guest.

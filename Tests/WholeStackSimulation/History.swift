@@ -73,9 +73,11 @@ final class History: Sendable {
             let hasAdministrators = Feature.administrators.isIn(seed)
             let isPublic = Feature.links.isIn(seed) && chance.percent(hasAdministrators ? 30 : 60)
             let hasMoves = Feature.moves.isIn(seed) && !sharesZone && chance.percent(70)
+            let guests = chance.percent(50) || hasAdministrators ? ["ben", "cal"] : ["ben"]
+            let hasOneTimeLinks = Feature.oneTimeLinks.isIn(seed) && !isPublic && chance.percent(60)
             sharing = SharingLedger(
-                sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves,
-                guests: chance.percent(50) || hasAdministrators ? ["ben", "cal"] : ["ben"], trail: trail)
+                sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves, guests: guests,
+                oneTimeGuest: hasOneTimeLinks ? "cal" : nil, trail: trail)
         } else {
             sharing = nil
         }

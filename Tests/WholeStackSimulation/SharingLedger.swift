@@ -38,12 +38,19 @@ final class SharingLedger: Sendable {
     let hasMoves: Bool
     /// The users whom the share may name.
     let guests: [String]
+    /// The guest who is not invited, but gets one-time links; nil: there is none.
+    let oneTimeGuest: String?
+    /// The one-time links that the owner made, and whether each allows to write.
+    let oneTimeLinks = Shared<[(url: URL, mayWrite: Bool)]>([])
     private let address = Shared<URL?>(nil)
     private let changes: Shared<[Change]>
     private let trail: Trail
 
-    init(sharesZone: Bool, isPublic: Bool, hasMoves: Bool, guests: [String], trail: Trail) {
+    init(
+        sharesZone: Bool, isPublic: Bool, hasMoves: Bool, guests: [String], oneTimeGuest: String?, trail: Trail
+    ) {
         self.trail = trail
+        self.oneTimeGuest = oneTimeGuest
         self.hasMoves = hasMoves
         self.isPublic = isPublic
         self.sharesZone = sharesZone
@@ -64,6 +71,16 @@ final class SharingLedger: Sendable {
     func note(_ url: URL?) {
         guard let url, !isPublic || url.fragment != nil else { return }
         address.value = url
+    }
+
+    /// Notes the one-time links of a share.
+    func note(linksOf share: CKShare) {
+        for participant in share.participants where participant.acceptanceStatus == .pending {
+            guard let url = share.oneTimeURL(for: participant.participantID), url != share.url,
+                !oneTimeLinks.value.contains(where: { $0.url == url })
+            else { continue }
+            oneTimeLinks.value.append((url, participant.permission == .readWrite))
+        }
     }
 
     /// Whether a record is in the shared tree with what its owner saves.
