@@ -1,7 +1,7 @@
 // Every call of welkin.js without encryption, from a page of another origin.
 
 export async function checkClient(check) {
-  const { assert, base, app, token, container, people, say, until, appPage, context, welkin, open } = check;
+  const { assert, base, app, token, container, people, say, until, appPage, context, welkin, open, password } = check;
   const hashes = await (await fetch(`${base}/welkin/1/integrity.json`)).json();
   for (const [name, { path, integrity }] of Object.entries(hashes)) {
     const answer = await fetch(base + path, { headers: { Origin: app } });
@@ -209,6 +209,28 @@ export async function checkClient(check) {
   welkin("fault", "remove", "--all");
   // The pause that the cloud asked for is kept, then the call is repeated by itself.
   assert.equal(await run(`const response = await db.fetchAllRecordZones(); return response.hasErrors`), false);
+
+  // What began for one user does not go on as another.
+  const crossed = await run(`
+    let meanwhile = null;
+    setUp({ encryption, fetch: async (url, options) => {
+      if (!meanwhile || !url.includes("/records/")) return fetch(url, options);
+      const action = meanwhile;
+      meanwhile = null;
+      const isRefused = url.includes("modify");
+      const response = isRefused ? Response.json({ serverErrorCode: "THROTTLED", retryAfter: 0.1 }, { status: 429 }) : await fetch(url, options);
+      await action();
+      return response;
+    } });
+    await container.setUpAuth();
+    const signIn = async (email) => void (await container.signIn({ email, password: ${JSON.stringify(password)} }));
+    meanwhile = () => signIn("${people.grace}");
+    const save = await failure(db.saveRecords({ recordName: "crossed", recordType: "Item", fields: { title: "Ada's" } }));
+    const found = (await db.fetchRecords("crossed")).errors.map((error) => error.ckErrorCode);
+    meanwhile = () => signIn("${people.ada}");
+    const fetched = await failure(db.fetchRecords("crossed"));
+    return [save, found, fetched, (await container.fetchCurrentUserIdentity()).userRecordName === "${user}"];`);
+  assert.deepEqual(crossed, ["AUTHENTICATION_REQUIRED", ["NOT_FOUND"], "AUTHENTICATION_REQUIRED", true]);
   await run(`await container.signOut()`);
   assert.equal(await run(`return failure(db.fetchAllRecordZones())`), "AUTHENTICATION_REQUIRED");
   assert.equal(await run(`return container.setUpAuth()`), null);
@@ -216,5 +238,5 @@ export async function checkClient(check) {
   void token;
   await friend.close();
   await page.close();
-  say("waits, aborts, signing out");
+  say("waits, aborts, other users, signing out");
 }

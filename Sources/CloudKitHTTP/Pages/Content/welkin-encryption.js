@@ -162,7 +162,6 @@ export async function passwordKeys(password, salt, iterations) {
 
 const accountPlace = (purpose, account) => frame("welkin account secret 1", purpose, account);
 
-/** Opens the account's secret as a key that derives and cannot be read out. */
 export async function openAccountSecret(wrappingKey, wrapped, purpose, account, isExtractable = false) {
   const reader = new Reader(wrapped, "the account's key");
   reader.version(1);
@@ -183,7 +182,6 @@ const verify = async (key, signature, message, what) => {
   need(imported && (await subtle.verify("Ed25519", imported, signature, message)), `${what} has a wrong signature`);
 };
 
-/** Reads a public identity and verifies its signature. */
 export async function publicIdentity(bytes) {
   const reader = new Reader(bytes, "a public identity");
   reader.version(1);
@@ -196,7 +194,6 @@ export async function publicIdentity(bytes) {
 /** The fingerprint as people compare it. */
 export const shownFingerprint = (fingerprint) => toHex(fingerprint.subarray(0, 16)).match(/..../g).join(" ");
 
-/** The keys of an account's identity, from its secret. */
 export async function identityKeys(secret) {
   const signing = await derive(secret, frame("welkin identity signing 1"));
   const agreement = await derive(secret, frame("welkin identity agreement 1"));
@@ -253,11 +250,10 @@ export const recordKey = (key, name) => derive(key, frame("welkin record key 1",
 export const shareKey = (root, share, epoch) => derive(root, frame("welkin share key 1", ...share, epoch));
 export const oneTimeLinkSecret = (root, share, slot) => derive(root, frame("welkin share link secret 1", ...share, slot));
 
-/** The secret of the link for all users; that of a tree belongs to its root, as a statement confirms it. */
+/** The secret of the link for all users; a tree's belongs to its root, as a statement confirms it. */
 export const linkSecret = (root, share, treeRoot) =>
   (treeRoot ? derive(root, frame("welkin tree link secret 1", ...share.slice(0, 4), treeRoot)) : oneTimeLinkSecret(root, share, ""));
 
-/** Reads what is sealed in a record's epoch: version, epoch, nonce, ciphertext, tag. */
 function sealedInEpoch(bytes, epoch, what) {
   const reader = new Reader(bytes, what);
   reader.version(1);
@@ -379,7 +375,6 @@ export function writeProtection({ isDerived, wraps }) {
   return concat(Uint8Array.of(1, isDerived ? 0 : 1), number(wraps.length, 2), ...parts);
 }
 
-/** Adds a wrap of a record's key; replaces one for the same opener. */
 export async function addWrap(protection, record, wrap, opener, key, nonce) {
   const bytes = await seal(opener, key, wrapPlace(record, protection.epoch, wrap), nonce);
   protection.wraps = [...protection.wraps.filter((other) => !isSameOpener(other, wrap)), { ...wrap, bytes }];
@@ -609,7 +604,6 @@ export async function openShareStatement(bytes, share, epoch, key, trust) {
 
 export const subject = (share, kind, name) => digest(frame("welkin share participant 1", ...share, Uint8Array.of(kind), name));
 
-/** Signs and seals the statement of an own share. */
 export async function makeShareStatement({ root, publicPermission, participants }, share, epoch, counter, key, owner, identity, signingKey) {
   const place = statedPlace(share, epoch, counter);
   const body = concat(
@@ -675,7 +669,6 @@ function encodePoint([x, y, z]) {
 }
 const basePoint = decodePoint(number(mod(4n * inverse(5n)), 32).toReversed());
 
-/** The output that a proof of ECVRF-EDWARDS25519-SHA512-TAI shows. */
 export async function functionOutput(publicKey, input, proof) {
   need(proof.length === 80, "a proof of the directory is malformed");
   const [key, gamma] = [decodePoint(publicKey), decodePoint(proof.subarray(0, 32))];
@@ -693,7 +686,6 @@ export async function functionOutput(publicKey, input, proof) {
   return digest(concat(Uint8Array.of(3, 3), encodePoint(times(8n, gamma)), Uint8Array.of(0)), "SHA-512");
 }
 
-/** Reads a head of the directory and verifies its signature. */
 export async function directoryHead(bytes, keys) {
   const reader = new Reader(bytes, "a head of the directory");
   const head = { number: reader.big(8), root: reader.take(32), count: reader.take(8), time: reader.take(8), previous: reader.take(32), log: reader.take(32) };
@@ -704,7 +696,6 @@ export async function directoryHead(bytes, keys) {
   return { ...head, hash: await digest(signed) };
 }
 
-/** The identity in the entry that a proof shows; null for a proof of absence. */
 export async function directoryEntry(label, keys, head, proof) {
   const what = "a proof of the directory";
   const reader = new Reader(proof, what);
@@ -889,7 +880,6 @@ function guessedType(item, name) {
   throw new EncryptionError(`Field '${name}': a value of this kind cannot be encrypted.`);
 }
 
-/** The JSON of a value as it is sealed, and the type that is sealed with it. */
 function plainValue(given, name) {
   const { value, type } = given;
   const base = type?.replace(/^ENCRYPTED_/, "") || (Array.isArray(value) ? `${value.length > 0 ? guessedType(value[0], name) : "UNKNOWN"}_LIST` : guessedType(value, name));
@@ -897,7 +887,6 @@ function plainValue(given, name) {
   return { type: `ENCRYPTED_${base}`, plain: utf8(JSON.stringify(value)) };
 }
 
-/** The types under which a device may have sealed the value of a field. */
 function sealedTypes(given) {
   const type = given.startsWith("ENCRYPTED_") ? given : `ENCRYPTED_${given}`;
   const isList = type.endsWith("_LIST");
@@ -927,7 +916,6 @@ class Keys {
     return `memory ${this.connection.place} ${name}`;
   }
 
-  /** Refuses a number below the highest that was seen. */
   async see(name, value, what) {
     const key = this.memory(name);
     const seen = (await kept.get(key)) ?? 0;
@@ -1186,17 +1174,16 @@ class Keys {
     return secret && (record.publicPermission || "NONE") !== "NONE" ? writeFragment(secret) : null;
   }
 
-  /** The secret of the link of an own share; null while no statement confirms which tree is shared. */
+  /** null: no statement confirms which tree is shared. */
   async ownLink(zone, { recordName, shareKeys }) {
     const share = this.record(zone, recordName);
-    const former = await oneTimeLinkSecret(this.root, share, "");
-    if (recordName === wholeZone) return former;
     const stated = zone.statements.get(recordName) || zone.planned.get(recordName);
     if (!stated) return null;
-    // A tree that was shared before trees had secrets of their own.
+    const secret = await linkSecret(this.root, share, stated.root);
     const link = list(shareKeys?.epochs).find(({ epoch }) => epoch === shareKeys.epoch)?.link;
-    const isFormer = link && (await openLinkWrap(former, share, "", fromBase64(link)).then(() => true, () => false));
-    return isFormer ? former : linkSecret(this.root, share, stated.root);
+    // A tree that was shared before trees had secrets of their own.
+    const isFormer = link && !(await openLinkWrap(secret, share, "", fromBase64(link)).catch(() => null));
+    return isFormer ? linkSecret(this.root, share) : secret;
   }
 
   // --- Keys of records
@@ -1257,7 +1244,6 @@ class Keys {
 
   // --- Opening
 
-  /** Opens the records of an answer; an error takes the place of one that does not open. */
   async open(database, records, desiredKeys) {
     const results = [];
     for (const record of records) results.push(await this.opened(database, record, desiredKeys));
@@ -1344,7 +1330,6 @@ class Keys {
     throw failure;
   }
 
-  /** Opens the file of an asset of an opened record. */
   async openAsset(asset, response, type) {
     const secret = this.files.get(asset);
     need(secret, "The file's key is not known: fetch its record first.");
@@ -1412,7 +1397,6 @@ class Keys {
     return items;
   }
 
-  /** The records as the cloud holds them, opened. */
   async currentRecords(zone, database, items) {
     const current = new Map();
     if (items.length === 0) return current;
@@ -1425,7 +1409,6 @@ class Keys {
     return current;
   }
 
-  /** The share in whose tree a record with these ancestors is; null: none. */
   async treeOf(zone, database, record, current) {
     if (current?.record.share) return current.record.share.recordName;
     let parent = record.parent === undefined ? current?.record.parent?.recordName : record.parent?.recordName;
@@ -1547,7 +1530,6 @@ class Keys {
     for (let epoch = Math.max(held.epoch + 1, protection.epoch - 24); epoch < protection.epoch; epoch += 1) await keep(epoch, await recordKey(await this.zoneKey(zone, epoch), place[4]));
   }
 
-  /** Adds the sealed values that a save does not name. */
   reseal(record, current, files) {
     for (const [field, value] of Object.entries(current.opened.fields || {})) {
       if (field in record.fields) continue;

@@ -152,6 +152,7 @@ class Connection {
     if (!this.apiToken) throw new CKError({ ckErrorCode: "CONFIGURATION_ERROR", reason: "A container needs apiTokenAuth.apiToken; make one with: welkin token create" });
     this.place = `${this.endpoint} ${this.container} ${this.environment}`;
     this.token = memory.get(this.isKept, `welkin ${this.place}`);
+    this.session = {};
     this.user = null;
     this.keys = null;
   }
@@ -161,11 +162,24 @@ class Connection {
     memory.set(this.isKept, `welkin ${this.place}`, token);
   }
 
+  begin(token) {
+    this.session = {};
+    this.user = this.keys = null;
+    this.keep(token);
+  }
+
+  /** Ends a call that began for another user. */
+  check(session) {
+    if (session !== this.session) throw new CKError({ ckErrorCode: "AUTHENTICATION_REQUIRED", reason: "Someone has signed in or out since the call began." });
+  }
+
   /** @returns {Promise<any>} The body of a successful answer. */
   async call(path, body, { isRepeatable = true, isNative = false, signal, qualityOfService, method = "POST" } = {}) {
     const attemptsMax = (qualityOfService || this.qualityOfService) === "userInitiated" ? 1 : 4;
+    const { session } = this;
     for (let attempt = 1; ; attempt += 1) {
       try {
+        this.check(session);
         return await this.once(path, body, { isNative, signal, method });
       } catch (error) {
         const mayRepeat = error.isWait || (error.ckErrorCode === "NETWORK_ERROR" && isRepeatable);
@@ -180,6 +194,7 @@ class Connection {
     signal?.throwIfAborted();
     const wait = ((gates.get(this.place) || 0) - Date.now()) / 1000;
     if (wait > 0) throw new CKError({ ckErrorCode: "THROTTLED", reason: "the cloud asked for a pause", retryAfter: wait, isWait: true });
+    const { session } = this;
     const query = new URLSearchParams({ ckAPIToken: this.apiToken });
     if (this.token) query.set("ckWebAuthToken", this.token);
     const { response, answer } = await this.send(`${this.endpoint}${path}?${query}`, {
@@ -188,6 +203,7 @@ class Connection {
       // As text, which a browser sends to another origin without asking before.
       body: method === "GET" ? undefined : JSON.stringify(body),
     });
+    this.check(session);
     const next = response.headers.get("X-Apple-CloudKit-Web-Auth-Token");
     if (next && this.token) this.keep(next);
     if (response.ok && answer) return answer;
@@ -630,7 +646,7 @@ export class Container {
     const address = globalThis.location && new URL(location.href);
     const brought = address?.searchParams.get("ckWebAuthToken");
     if (brought) {
-      this._connection.keep(brought);
+      this._connection.begin(brought);
       for (const name of ["ckWebAuthToken", "ckSession"]) address.searchParams.delete(name);
       history.replaceState(history.state, "", address);
     }
@@ -680,7 +696,7 @@ export class Container {
    */
   async signIn(options = {}) {
     const made = await (options.password === undefined ? this._signInByWindow() : this._signInByPassword(options));
-    this._connection.keep(made.ckWebAuthToken);
+    this._connection.begin(made.ckWebAuthToken);
     await this._encryption?.adopt(this._connection, made);
     const user = await this._identify(options);
     if (!user) throw new CKError({ ckErrorCode: "SIGN_IN_FAILED", reason: "The cloud does not know the new session. Sign in again." });
@@ -719,9 +735,7 @@ export class Container {
     const connection = this._connection;
     this.unregisterForNotifications();
     if (connection.token) await connection.device("sessions/delete", {}, { qualityOfService: "userInitiated" }).catch(() => {});
-    connection.keep(null);
-    connection.user = null;
-    connection.keys = null;
+    connection.begin(null);
     await this._encryption?.forget(connection);
     this._showButtons(null);
     this._waiting.out.splice(0).forEach((resolve) => resolve());
