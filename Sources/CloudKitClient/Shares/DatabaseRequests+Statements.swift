@@ -31,10 +31,17 @@ extension DatabaseRequests {
                 continue
             }
             if let refusal = keys.shared.refusal(ofShare: name) { throw refusal }
-            // Without the key or the right to invite, a device gives nobody access: participants wait for another one.
             guard let held = keys.shared.statements[name], let key = keys.shared.newestKey(of: name),
                 keys.isOwn || keys.shared.authorities[name] != nil
-            else { continue }
+            else {
+                // Without the key or the right to invite, a device gives nobody access: participants wait for another one. A share that gives more than
+                // was stated is an error on every device.
+                if !keys.isOwn, change.exceeds(sharing) {
+                    throw CallFailure.waitingForKey(
+                        "The right to change share '\(name)' is waiting for a device of the share's owner")
+                }
+                continue
+            }
             let place = keys.place
             let next = held.opened.applying(change, to: sharing) {
                 connection.keys.pinnedIdentity(of: $0, in: place)
@@ -59,6 +66,18 @@ extension RecordOperation {
 }
 
 extension ShareChange {
+    /// Returns a Boolean value that indicates whether participants, or users who have the link, get more than they have.
+    fileprivate func exceeds(_ sharing: Share) -> Bool {
+        if let publicPermission, publicPermission.exceeds(sharing.publicPermission) { return true }
+        return (participants ?? []).contains { change in
+            guard let id = change.id, let present = sharing.participants.first(where: { $0.id == id }) else {
+                return false
+            }
+            return change.permission?.exceeds(present.permission) ?? false
+                || change.role == .administrator && present.role != .administrator
+        }
+    }
+
     /// What an app confirms by saving the change, of a share without keys.
     fileprivate func answers(in share: RecordAddress, root: String?) -> [ShareQuestions.Question] {
         var answers = (participants ?? []).filter(\.isChosen).compactMap { participant -> ShareQuestions.Question? in
@@ -76,5 +95,11 @@ extension ShareChange {
                     share: share, participant: nil, canWrite: publicPermission == .readWrite, root: root))
         }
         return answers
+    }
+}
+
+extension ParticipantPermission {
+    fileprivate func exceeds(_ other: Self) -> Bool {
+        ShareStatement.Permission(self) > ShareStatement.Permission(other)
     }
 }

@@ -76,6 +76,52 @@ import Testing
         }
     }
 
+    /// A network on which keys of shares do not reach the cloud.
+    private struct WithoutShareKeys: Transport {
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            if request.url.path.hasSuffix("/shares/keys/store") { throw TransportFailure.unreachable }
+            return try await HTTPTransport.shared.send(request)
+        }
+    }
+
+    @Test func `B-PRT-07, B-TM-06 an administrator whose right has not come raises no permission`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let saved = try await home.share(folder, with: ["ben", "cat"], permission: .readOnly)
+            for device in [home.ben, home.cat] { try await home.accept(saved.url, on: device) }
+            func participant(_ name: String, _ share: CKShare) throws -> CKShare.Participant {
+                try #require(
+                    share.participants.first { $0.userIdentity.lookupInfo?.emailAddress == name + "@example.com" })
+            }
+            // The right to invite comes after the role, and does not come from this device.
+            let other = try await home.device(of: "ada", over: WithoutShareKeys())
+            let own = try asShare(try await other.container.privateCloudDatabase.record(for: saved.recordID))
+            try participant("ben", own).role = .administrator
+            try participant("ben", own).permission = .readWrite
+            try await other.container.privateCloudDatabase.save(own)
+
+            let theirs = CKRecord.ID(recordName: saved.recordID.recordName, zoneID: try await home.shared(zone))
+            let ben = home.ben.sharedCloudDatabase
+            let seen = try asShare(try await ben.record(for: theirs))
+            #expect(seen.currentUserParticipant?.role == .administrator)
+            try participant("cat", seen).permission = .readWrite
+            let error = await expect(.zoneBusy) { try await ben.save(seen) }
+            #expect(error?.retryAfterSeconds != nil)
+            // A device of the owner's gives it.
+            _ = try await home.ada.privateCloudDatabase.record(for: saved.recordID)
+            let again = try asShare(try await ben.record(for: theirs))
+            try participant("cat", again).permission = .readWrite
+            try await ben.save(again)
+            for database in [home.ada.privateCloudDatabase, home.cat.sharedCloudDatabase] {
+                let id = database.databaseScope == .private ? saved.recordID : theirs
+                let share = try asShare(try await database.record(for: id))
+                #expect(try participant("cat", share).permission == .readWrite)
+            }
+        }
+    }
+
     private func sharing(_ id: CKRecord.ID, _ database: CKDatabase) async throws -> ShareKeys? {
         try await database.requests().looked(at: [id.recordName], in: id.zoneID.model).first?.sharing?.keys
     }
