@@ -2,6 +2,7 @@ import CloudKitDevice
 import CloudKitEncryption
 import CloudKitServer
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudKit
@@ -41,6 +42,32 @@ import Testing
             #expect(malformed == .emailMalformed("ada"))
             // Nothing of this signed the device out.
             #expect(await one.privateError() == nil)
+        }
+    }
+
+    /// A network to a cloud that answers nothing, and keeps what it is sent.
+    private final class OtherCloud: Transport {
+        private let sent = Mutex<[String]>([])
+        var addresses: [String] { sent.withLock { $0 } }
+
+        func send(_ request: TransportRequest) async throws -> TransportResponse {
+            sent.withLock { $0.append(request.url.absoluteString) }
+            throw TransportFailure.unreachable
+        }
+    }
+
+    @Test func `a device sends its tokens to no other cloud than that which gave them`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let device = SigningDevice(cloud)
+            _ = try await device.signUp(Self.password)
+            var configuration = device.configuration
+            configuration.endpoint = "https://other.example.com"
+            let other = OtherCloud()
+            let container = CKContainer(configuration: configuration, transport: other)
+            let error = await expect(.badContainer) { _ = try await container.privateCloudDatabase.allRecordZones() }
+            #expect(error?.localizedDescription.contains(device.configuration.endpoint) == true)
+            _ = try? await container.publicCloudDatabase.record(for: CKRecord.ID(recordName: "r"))
+            #expect(!other.addresses.contains { $0.contains("ckWebAuthToken") })
         }
     }
 

@@ -70,7 +70,11 @@ package struct SignedInAccount: Sendable {
     /// Returns the API token of this device's app, whose web token the profile keeps; else the one of the cloud's own pages.
     private func apiToken(for place: AccountContainer) -> String {
         let credentials = try? configuration.deviceProfile.credentials()
-        if let entry = credentials?[place.container, place.environment] { return entry.apiToken }
+        if let credentials, credentials.endpoint == configuration.endpoint,
+            let entry = credentials[place.container, place.environment]
+        {
+            return entry.apiToken
+        }
         let configured = configuration.apiToken(for: place.container)
         return (place.environment == configuration.environment ? configured : nil) ?? place.apiToken
     }
