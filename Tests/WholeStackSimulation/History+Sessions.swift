@@ -13,18 +13,23 @@ extension History {
         device.isSignedOut.value = true
         device.registered.value = .max
         if chance.percent(60) {
-            trail.note("\(device.name) signs out")
-            do {
-                try await device.signOut()
-            } catch {
-                // The device is signed out all the same.
-                trail.note("\(device.name) signs out without the cloud: \(error)")
-            }
+            await signOut(device)
         } else {
             await revoke(device)
         }
         try? await Task.sleep(for: .milliseconds(chance.number(10..<10_000)))
         await signIn(device)
+    }
+
+    /// Signs the user of a device out, on it.
+    func signOut(_ device: SimulatedDevice) async {
+        trail.note("\(device.name) signs out")
+        do {
+            try await device.signOut()
+        } catch {
+            // The device is signed out all the same.
+            trail.note("\(device.name) signs out without the cloud: \(error)")
+        }
     }
 
     /// Signs the user of a device in again, unless the cloud does not answer.

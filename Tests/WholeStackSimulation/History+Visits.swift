@@ -42,10 +42,7 @@ extension History {
         try? await Task.sleep(for: .milliseconds(chance.number(0..<300)))
         device.isSignedOut.value = true
         device.registered.value = .max
-        if chance.percent(50) {
-            trail.note("\(device.name) signs out")
-            try? await device.signOut()
-        }
+        if chance.percent(50) { await signOut(device) }
         do {
             try await device.signIn(visitor.user)
             trail.note("\(visitor.user.name) signs in on \(device.name)")

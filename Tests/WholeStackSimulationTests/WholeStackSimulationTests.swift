@@ -19,7 +19,7 @@ import Testing
 
     /// From the first of these seeds on the members of a share change while everything else happens, from the second on there are files, engines
     /// that copy zones, an operator, links, records that leave the share, new devices,
-    /// zones that end, sign-outs, administrators and apps without an engine as well.
+    /// zones that end, sign-outs, administrators, apps without an engine, other users on devices and one-time links as well.
     @Test(arguments: ["500000", "1700000"])
     func `B-TM-05, B-ACP-06 no history with a changing share breaks an invariant`(seed: String) async throws {
         let (status, text) = try await run(["--first", seed, "--count", "\(Self.count / 2)", "--workers", "2"])

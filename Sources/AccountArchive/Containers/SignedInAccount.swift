@@ -69,12 +69,9 @@ package struct SignedInAccount: Sendable {
 
     /// Returns the API token of this device's app, whose web token the profile keeps; else the one of the cloud's own pages.
     private func apiToken(for place: AccountContainer) -> String {
-        let credentials = try? configuration.deviceProfile.credentials()
-        if let credentials, credentials.endpoint == configuration.endpoint,
-            let entry = credentials[place.container, place.environment]
-        {
-            return entry.apiToken
-        }
+        let entry = try? configuration.deviceProfile.credentials(
+            at: configuration.endpoint, for: place.container, environment: place.environment)
+        if let entry { return entry.apiToken }
         let configured = configuration.apiToken(for: place.container)
         return (place.environment == configuration.environment ? configured : nil) ?? place.apiToken
     }

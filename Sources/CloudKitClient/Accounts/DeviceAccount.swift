@@ -65,13 +65,10 @@ struct ProfileAccount: DeviceAccount {
         configuration.apiToken(for: container) ?? (try? entry)?.apiToken
     }
 
-    /// What the configured cloud has given this device: its tokens are for no other one.
     private var entry: ContainerCredentials? {
         get throws {
-            guard let credentials = try profile.credentials(), credentials.endpoint == configuration.endpoint else {
-                return nil
-            }
-            return credentials[container, configuration.environment]
+            try profile.credentials(
+                at: configuration.endpoint, for: container, environment: configuration.environment)
         }
     }
 

@@ -15,7 +15,7 @@ package struct CallSettings: Hashable, Sendable {
     package var resourceTimeout: TimeInterval
     /// A Boolean value that indicates whether requests may use a cellular network. Ignored on Linux.
     package var allowsCellularAccess: Bool
-    /// The account for which the operation began: its requests are sent for no other user. nil: that of its first request.
+    /// The account for which the operation began: its requests are sent for no other user. nil: for whoever is signed in.
     package var account: AccountState?
 
     /// Creates settings; both timeouts are in seconds.

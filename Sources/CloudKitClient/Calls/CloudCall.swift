@@ -89,25 +89,24 @@ struct CloudCall: Sendable {
         // A request that needs no user continues without one (B-ACC-02).
         let token =
             needsUser || state.isAvailable
-            ? try await webAuthToken { try await cloud.account.webAuthToken() } : nil
-        if needsUser { try checkUser() }
+            ? try await token(of: state.deviceID, needsUser: needsUser) { try await cloud.account.webAuthToken() } : nil
         do {
-            return try await send(attempts, to: place, webAuthToken: token, of: state.deviceID)
+            return try await send(attempts, to: place, token)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsAccount {
             if let trouble = refusal.code.trouble, let device = state.deviceID {
                 cloud.account.remember(trouble, of: device)
             }
             guard !needsUser else { throw CallFailure(about: refusal) }
-            return try await send(attempts, to: place, webAuthToken: nil, of: nil)
+            return try await send(attempts, to: place, nil)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsSignIn {
             // A user may have signed in again meanwhile, or the token may just be too old.
             let device = cloud.account.state.deviceID
-            guard let token,
-                let other = try await webAuthToken({ try await cloud.account.webAuthToken(insteadOf: token) }),
-                other != token
-            else { throw CallFailure.refused(refusal) }
-            if needsUser { try checkUser() }
-            return try await send(attempts, to: place, webAuthToken: other, of: device)
+            guard let token else { throw CallFailure.refused(refusal) }
+            let other = try await self.token(of: device, needsUser: needsUser) {
+                try await cloud.account.webAuthToken(insteadOf: token.text)
+            }
+            guard let other, other.text != token.text else { throw CallFailure.refused(refusal) }
+            return try await send(attempts, to: place, other)
         }
     }
 
@@ -118,9 +117,22 @@ struct CloudCall: Sendable {
         }
     }
 
-    private func webAuthToken(_ body: () async throws -> String?) async throws -> String? {
+    /// A web token, and the device that it belongs to.
+    private struct Token {
+        var text: String
+        var device: String?
+    }
+
+    /// Returns a token for the user for whom the call began; for any user where it needs none.
+    ///
+    /// - Parameter device: The device that was signed in just before.
+    private func token(
+        of device: String?, needsUser: Bool, _ body: () async throws -> String?
+    ) async throws -> Token? {
         do {
-            return try await body()
+            let text = try await body()
+            if needsUser { try checkUser() }
+            return text.map { Token(text: $0, device: device) }
         } catch let error as SignInError {
             throw CallFailure(signIn: error)
         } catch let error as DeviceProfileError {
@@ -128,11 +140,10 @@ struct CloudCall: Sendable {
         }
     }
 
-    /// - Parameter device: The device that the token belongs to.
     private func send(
-        _ attempts: Attempts, to place: ContainerEndpoint, webAuthToken: String?, of device: String?
+        _ attempts: Attempts, to place: ContainerEndpoint, _ token: Token?
     ) async throws -> [UInt8] {
-        let request = try request(attempts, to: place, webAuthToken: webAuthToken)
+        let request = try request(attempts, to: place, webAuthToken: token?.text)
         let response: TransportResponse
         do {
             response = try await cloud.transport.send(request)
@@ -143,7 +154,7 @@ struct CloudCall: Sendable {
         if cloud.surface.isNative, let epoch = response.headers[RestorationFollower.header] {
             cloud.restorations.note(epoch, now: cloud.clientEnvironment.milliseconds())
         }
-        if let device, webAuthToken != nil, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
+        if let device = token?.device, let rotated = response.headers["x-apple-cloudkit-web-auth-token"] {
             cloud.account.keep(rotated: rotated, of: device)
         }
         // An older cloud may have served an earlier attempt, and this one as another request.

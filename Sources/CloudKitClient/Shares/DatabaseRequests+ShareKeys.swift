@@ -123,8 +123,7 @@ extension DatabaseRequests {
                     guard participant == nil, let statement else { return [former] }
                     return [keys.access.root.linkSecret(of: share, root: statement.root), former]
                 }
-                let known = participant == nil ? keys.shared.links[share.name] ?? connection.keys.link(of: share) : nil
-                return known.map { [$0] } ?? []
+                return participant == nil ? [knownLink(of: share, keys)].compactMap(\.self) : []
             },
             isConfirmed: { connection.keys.isConfirmed($0, of: $1, in: share.zone) })
     }
@@ -355,9 +354,7 @@ extension DatabaseRequests {
         guard let keys, sharing.keys != nil else { return link }
         let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         if sharing.isOpen {
-            let secret =
-                keys.isOwn
-                ? ownLink(of: share, sharing, keys) : keys.shared.links[share.name] ?? connection.keys.link(of: share)
+            let secret = keys.isOwn ? ownLink(of: share, sharing, keys) : knownLink(of: share, keys)
             link.fragment = secret?.fragment
         }
         if keys.isOwn {
@@ -367,6 +364,11 @@ extension DatabaseRequests {
             }
         }
         return link
+    }
+
+    /// Returns the secret of the link of another user's share, from the share's keys or as it was opened.
+    private func knownLink(of share: RecordAddress, _ keys: ZoneKeys) -> ShareLinkSecret? {
+        keys.shared.links[share.name] ?? connection.keys.link(of: share)
     }
 
     /// Returns the secret of the link of the account's own share; nil while no statement confirms which tree is shared: the secret of another

@@ -102,6 +102,15 @@ package final class DeviceProfile: Sendable {
         return credentials
     }
 
+    /// Returns what a cloud has given the signed-in device for a container, which is for no other cloud; nil when no account is signed in
+    /// there, or the container was never opened.
+    package func credentials(
+        at endpoint: String, for container: String, environment: String
+    ) throws(DeviceProfileError) -> ContainerCredentials? {
+        guard let credentials = try credentials(), credentials.endpoint == endpoint else { return nil }
+        return credentials[container, environment]
+    }
+
     /// Returns the web token with which to call a container; nil when no account is signed in or the container was never opened
     /// (`SignIn.open` opens it).
     package func webAuthToken(
@@ -122,14 +131,12 @@ package final class DeviceProfile: Sendable {
         guard let known = try credentials()?[container, environment], known.webAuthToken != token,
             known.shouldReplace(at: now)
         else { return }
-        try update { credentials in
-            // Someone may have signed out, or stored a newer token, since.
-            guard credentials?.deviceID == device, var entry = credentials?[container, environment],
-                entry.shouldReplace(at: now)
-            else { return }
+        try update(device) { credentials in
+            // Someone may have stored a newer token since.
+            guard var entry = credentials[container, environment], entry.shouldReplace(at: now) else { return }
             entry.webAuthToken = token
             entry.stored = now
-            credentials?[container, environment] = entry
+            credentials[container, environment] = entry
         }
     }
 
@@ -156,27 +163,18 @@ package final class DeviceProfile: Sendable {
 
     /// Remembers what keeps a device from private data; nothing happens when another one was signed in meanwhile.
     package func mark(_ trouble: AccountIssue, of device: String) throws(DeviceProfileError) {
-        try update { credentials in
-            guard credentials?.deviceID == device else { return }
-            credentials?.trouble = trouble
-        }
+        try update(device) { $0.trouble = trouble }
     }
 
     /// Forgets a trouble that is over.
     package func clear(_ trouble: AccountIssue, of device: String) throws(DeviceProfileError) {
         guard try credentials()?.trouble == trouble else { return }
-        try update { credentials in
-            guard credentials?.deviceID == device, credentials?.trouble == trouble else { return }
-            credentials?.trouble = nil
-        }
+        try update(device) { if $0.trouble == trouble { $0.trouble = nil } }
     }
 
     /// Adds or replaces a device's credentials for one container; nothing happens when it was signed out meanwhile.
     package func store(_ entry: ContainerCredentials, of device: String) throws(DeviceProfileError) {
-        try update { credentials in
-            guard credentials?.deviceID == device else { return }
-            credentials?[entry.container, entry.environment] = entry
-        }
+        try update(device) { $0[entry.container, entry.environment] = entry }
     }
 
     /// Forgets the credentials and the account's keys. The profile's other files stay.
@@ -204,6 +202,17 @@ package final class DeviceProfile: Sendable {
         where file.hasPrefix(Self.keychainPrefix) && file.hasSuffix(Self.keychainSuffix) {
             let path = folder + "/" + file
             if path != kept { try? PrivateFile.remove(path) }
+        }
+    }
+
+    /// Changes the credentials of a device; nothing happens when it was signed out, or another one signed in, meanwhile.
+    private func update(
+        _ device: String, _ change: (inout DeviceCredentials) -> Void
+    ) throws(DeviceProfileError) {
+        try update { credentials in
+            guard var own = credentials, own.deviceID == device else { return }
+            change(&own)
+            credentials = own
         }
     }
 

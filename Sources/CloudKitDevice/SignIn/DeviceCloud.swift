@@ -37,10 +37,9 @@ struct DeviceCloud: Sendable {
     /// The app's token: the configured one, else the one with which this device opened the container here before.
     func apiToken(_ container: String) throws -> String {
         if let token = configuration.apiToken(for: container) { return token }
-        let credentials = try? configuration.deviceProfile.credentials()
-        guard let credentials, credentials.endpoint == configuration.endpoint,
-            let entry = credentials[container, configuration.environment]
-        else { throw SignInError.apiTokenMissing(container) }
+        let entry = try? configuration.deviceProfile.credentials(
+            at: configuration.endpoint, for: container, environment: configuration.environment)
+        guard let entry else { throw SignInError.apiTokenMissing(container) }
         return entry.apiToken
     }
 

@@ -50,10 +50,9 @@ struct RecordOptions: ParsableArguments {
 extension UserToken {
     /// The token with which this machine is signed in; nil where it is not, or not in this container.
     fileprivate init?(signedInAt place: ContainerPlace) {
-        guard let credentials = try? place.configuration.deviceProfile.credentials(),
-            credentials.endpoint == place.configuration.endpoint,
-            let entry = credentials[place.container, place.environment]
-        else { return nil }
+        let entry = try? place.configuration.deviceProfile.credentials(
+            at: place.configuration.endpoint, for: place.container, environment: place.environment)
+        guard let entry else { return nil }
         self.init(api: entry.apiToken, web: entry.webAuthToken)
     }
 }

@@ -179,8 +179,7 @@ class Connection {
     const { session } = this;
     for (let attempt = 1; ; attempt += 1) {
       try {
-        this.check(session);
-        return await this.once(path, body, { isNative, signal, method });
+        return await this.once(path, body, { session, isNative, signal, method });
       } catch (error) {
         const mayRepeat = error.isWait || (error.ckErrorCode === "NETWORK_ERROR" && isRepeatable);
         const delay = Math.max((error.retryAfter || 0) * 1000, 500 * 2 ** (attempt - 1) * (0.5 + Math.random()));
@@ -190,11 +189,11 @@ class Connection {
     }
   }
 
-  async once(path, body, { isNative, signal, method }) {
+  async once(path, body, { session, isNative, signal, method }) {
     signal?.throwIfAborted();
+    this.check(session);
     const wait = ((gates.get(this.place) || 0) - Date.now()) / 1000;
     if (wait > 0) throw new CKError({ ckErrorCode: "THROTTLED", reason: "the cloud asked for a pause", retryAfter: wait, isWait: true });
-    const { session } = this;
     const query = new URLSearchParams({ ckAPIToken: this.apiToken });
     if (this.token) query.set("ckWebAuthToken", this.token);
     const { response, answer } = await this.send(`${this.endpoint}${path}?${query}`, {
