@@ -1,7 +1,7 @@
 /// What histories have. It grew with time: a history has it from this seed on, so that earlier seeds give the histories that they have always
 /// given.
 enum Feature: UInt64 {
-    /// Ada has a zone whose share changes.
+    /// A user has a zone whose share changes.
     case changingShare = 500_000
     /// Records of the zone whose share changes have files.
     case files = 600_000
@@ -19,7 +19,7 @@ enum Feature: UInt64 {
     case endings = 1_200_000
     /// Users sign out and in again while their apps run.
     case sessions = 1_300_000
-    /// Ben may be an administrator of the share that changes.
+    /// A guest may be an administrator of the share that changes.
     case administrators = 1_400_000
     /// Apps without an engine follow the feeds of databases.
     case feeds = 1_500_000
@@ -27,6 +27,10 @@ enum Feature: UInt64 {
     case visits = 1_600_000
     /// Cal may take part in the share that changes by one-time links.
     case oneTimeLinks = 1_700_000
+    /// The share that changes may be Ben's, so that he and Ada are owners and guests at once.
+    case owners = 1_800_000
+    /// Users change their passwords and recovery words, and sign in with either.
+    case passwords = 1_900_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -5,7 +5,7 @@ import Foundation
 
 // Zones that end and are made again, and requests that the cloud refuses.
 extension History {
-    /// Ada's zones that end now and then; the zone of the notes and those that come and go anyway do so for all users.
+    /// The zones of one user that end now and then; the zone of the notes and those that come and go anyway do so for all users.
     static let endingZones = ["Vault", circle.zoneName]
 
     /// Whether a zone of a user's own may not be there.
@@ -88,9 +88,11 @@ extension History {
             endings.isAskedFor.value = false
             endings.note()
         }
-        guard let app = devices[0].app else { return }
-        for place in places(of: devices[0]) where mayEnd(place) {
-            await Step(history: self, device: devices[0], app: app, place: place, chance: chance).reopen()
+        for device in devices where device.name.hasSuffix("-1") {
+            guard let app = device.app else { continue }
+            for place in places(of: device) where mayEnd(place) {
+                await Step(history: self, device: device, app: app, place: place, chance: chance).reopen()
+            }
         }
     }
 }

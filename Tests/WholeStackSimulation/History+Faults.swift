@@ -62,6 +62,10 @@ extension History {
         if has(.newDevices), chance.percent(6) {
             return await replace(device) ? device : nil
         }
+        if has(.passwords), chance.percent(8) {
+            await changeSecrets(on: device)
+            return nil
+        }
         if has(.sessions), chance.percent(10) {
             await endSession(of: device)
             return nil
@@ -112,13 +116,14 @@ extension History {
 
     /// Gives a user a new device, as soon as the cloud answers.
     private func replace(_ device: SimulatedDevice) async -> Bool {
-        for _ in 0..<20 {
+        for attempt in 0..<20 {
             do {
-                try await device.replace()
+                let recovers = has(.passwords) && attempt == 0 && chance.percent(40)
+                try await device.replace(settingPassword: recovers ? newPassword(of: device.user) : nil)
                 return await start(device)
             } catch {
                 trail.note("\(device.name) cannot sign in: \(error)")
-                try? await Task.sleep(for: .seconds(2))
+                try? await Task.sleep(for: .seconds(pause(after: error)))
             }
         }
         return false

@@ -41,6 +41,7 @@ extension History {
         try await judgeReferences()
         judgeNotifications()
         if isLast { try await judgeDeployment() }
+        await judgePasswords()
     }
 
     private static var everything: Content.Question {
@@ -142,7 +143,7 @@ extension History {
         for (cell, stamp) in content where cell.owner == place.owner && cell.zone == place.zoneID.zoneName {
             let isOther = ["w", "g"].contains(cell.name.prefix(1)) && place.isDefault && place.scope == .private
             let isHidden = place.scope == .shared && cell.name == "outside"
-            let isOut = place.losesRecords && !ledger.isShared(stamp)
+            let isOut = place.losesRecords && !ledger.isShared(stamp, by: place.owner)
             if !isOther, !isHidden, !isOut { stamps[cell.name] = stamp }
         }
         return stamps
@@ -181,11 +182,14 @@ extension History {
             let zoneIDs = try await judgeCopy("the engine", of: device, mirrorScope(of: device), content) {
                 await mirror.stamps(in: $0)
             }
-            guard device.user.name != "ada" else { continue }
-            for name in [Self.circle.zoneName, club.zoneName] {
-                let zoneID = CKRecordZone.ID(zoneName: name, ownerName: ownerName.value)
-                if await mirror.stamps(in: zoneID) != nil, !zoneIDs.contains(zoneID) {
-                    violated("the engine of \(device.name) keeps \(name), of which the user is no member")
+            guard mirrorScope(of: device) == .shared else { continue }
+            let guestZones = [
+                CKRecordZone.ID(zoneName: Self.circle.zoneName, ownerName: circleOwnerName),
+                CKRecordZone.ID(zoneName: club.zoneName, ownerName: ownerName.value),
+            ]
+            for zoneID in guestZones where !zoneIDs.contains(zoneID) {
+                if await mirror.stamps(in: zoneID) != nil {
+                    violated("the engine of \(device.name) keeps \(zoneID.zoneName), of which the user is no member")
                 }
             }
         }

@@ -13,7 +13,7 @@ extension History {
         let cell = place.cell(record.recordID.recordName)
         guard let stamp = record["stamp"] as? Int else { return violated("\(cell) has no stamp") }
         if let objection = ledger.objection(to: stamp, in: cell) { violated("\(cell): \(objection)") }
-        if place.losesRecords, !ledger.isShared(stamp) {
+        if place.losesRecords, !ledger.isShared(stamp, by: place.owner) {
             violated("a guest sees \(cell) with \(stamp), which is not in the share")
         }
         let differences = Content(stamp: stamp).differences(

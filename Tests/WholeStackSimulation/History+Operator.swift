@@ -22,7 +22,8 @@ extension History {
         else { return }
         let (user, container) = (UserID(name), ContainerID(SimulatedCloud.container))
         var zones = ["Work", "Notes", "Temporary0", "Temporary1"]
-        if device.user.name == "ada" { zones += ["Vault", "Club", "Circle"] }
+        if device.user.name == "ada" { zones += ["Vault", "Club"] }
+        if device.user.name == circleOwner { zones.append("Circle") }
         let zone = chance.one(of: zones) ?? "Work"
         let what: String
         do {
@@ -39,7 +40,9 @@ extension History {
                 try await CompactFeeds(cloud).forgetDeletions(
                     before: cloud.serverEnvironment.now() - age, inZone: zone, of: user, in: container, .development)
             case 4, 5:
-                let ending = ["Notes", "Notes", "Temporary0"] + (device.user.name == "ada" ? Self.endingZones : [])
+                var ending = ["Notes", "Notes", "Temporary0"]
+                if device.user.name == "ada" { ending.append("Vault") }
+                if device.user.name == circleOwner { ending.append("Circle") }
                 return await endZone(chance.one(of: ending) ?? "Notes", of: (device.user.name, user), cloud)
             case 6, 7: return try await orderFault(user, cloud)
             default:

@@ -1,5 +1,6 @@
 import CloudKit
 import CloudKitAccounts
+import CloudKitDevice
 import CloudKitModel
 import CloudKitServer
 import Foundation
@@ -43,9 +44,15 @@ extension History {
                 return trail.note("\(device.name) signs in")
             } catch {
                 trail.note("\(device.name) cannot sign in: \(error)")
-                try? await Task.sleep(for: .seconds(2))
+                try? await Task.sleep(for: .seconds(pause(after: error)))
             }
         }
+    }
+
+    /// Returns for how long a user waits who could not sign in, in seconds: the cloud takes few wrong passwords in a time.
+    func pause(after error: any Error) -> Double {
+        guard has(.passwords), case SignInError.refused(let refusal) = error else { return 2 }
+        return max(2, refusal.retryAfter ?? 2)
     }
 
     /// Ends the session of a device as its user does on another one.

@@ -3,32 +3,39 @@ import Foundation
 
 // A share that changes while everything else happens.
 extension History {
-    /// The zone whose share changes, as Ada names it.
+    /// The zone whose share changes, as its owner names it.
     static let circle = CKRecordZone.ID(zoneName: "Circle")
+
+    /// The user whose zone it is.
+    var circleOwner: String { sharing?.owner ?? "ada" }
+    /// The owner's name in the container.
+    var circleOwnerName: String { circleOwner == "ada" ? ownerName.value : userNames.value[circleOwner] ?? "" }
+    /// The owner's first device.
+    var circleOwnersDevice: SimulatedDevice { devices.first { $0.user.name == circleOwner } ?? devices[0] }
 
     /// Returns the zone as a device reaches it, while its user is a member.
     func circle(of device: SimulatedDevice) -> Place? {
         guard let sharing else { return nil }
         let user = device.user.name
-        guard user == "ada" || sharing.guests.contains(user) else { return nil }
-        let isOwn = user == "ada"
-        let zoneID = isOwn ? Self.circle : CKRecordZone.ID(zoneName: "Circle", ownerName: ownerName.value)
+        guard user == sharing.owner || sharing.guests.contains(user) else { return nil }
+        let isOwn = user == sharing.owner
+        let zoneID = isOwn ? Self.circle : CKRecordZone.ID(zoneName: "Circle", ownerName: circleOwnerName)
         return Place(
-            owner: "ada", scope: isOwn ? .private : .shared, zoneID: zoneID, writes: .all,
+            owner: sharing.owner, scope: isOwn ? .private : .shared, zoneID: zoneID, writes: .all,
             root: sharing.sharesZone ? nil : CKRecord.ID(recordName: "Root", zoneID: zoneID), isContested: !isOwn,
             hasMoves: sharing.hasMoves, hasFiles: has(.files))
     }
 
     /// Makes the zone and its share, undisturbed.
     func prepareCircle() async throws {
-        guard let sharing, let app = devices[0].app, let place = circle(of: devices[0]) else { return }
+        guard let sharing, let app = circleOwnersDevice.app, let place = circle(of: circleOwnersDevice) else { return }
         let zone = CKRecordZone(zoneID: Self.circle)
         if sharing.sharesZone, chance.percent(50) { hasCircleZoneKeys.value = true }
         zone.encryptionScope = encryptionScope(of: zone.zoneID)
         let database = app.container.privateCloudDatabase
         try await database.save(zone)
         if let root = place.root { try await database.save(CKRecord(recordType: "Item", recordID: root)) }
-        let step = Step(history: self, device: devices[0], app: app, place: place, chance: chance)
+        let step = Step(history: self, device: circleOwnersDevice, app: app, place: place, chance: chance)
         // A query is refused before the schema has its fields.
         await step.create("r0")
         await step.share(sharing.guests)
@@ -51,11 +58,13 @@ extension History {
             device.steps.value += 1
             defer { device.steps.value -= 1 }
             let step = Step(history: self, device: device, app: app, place: place, chance: chance)
-            if device.user.name == "ada", chance.percent(60) {
+            if device.user.name == circleOwner, chance.percent(60) {
                 await step.changeShare()
                 continue
             }
-            if has(.administrators), device.user.name == "ben", sharing?.isPublic == false, chance.percent(60) {
+            if has(.administrators), device.user.name == sharing?.administrator, sharing?.isPublic == false,
+                chance.percent(60)
+            {
                 await step.administer()
                 continue
             }
@@ -82,7 +91,7 @@ extension History {
 
     /// Adds the present share to what the cloud has.
     func collectShare(into content: inout [Cell: Int]) async throws {
-        guard let app = devices[0].app, let place = circle(of: devices[0]) else { return }
+        guard let app = circleOwnersDevice.app, let place = circle(of: circleOwnersDevice) else { return }
         guard let share = try await share(at: place, in: app.container.privateCloudDatabase) else { return }
         content[place.shareCell(share.recordID.recordName)] = (share[CKShare.SystemFieldKey.title] as? String).flatMap {
             Int($0)
@@ -105,7 +114,7 @@ extension History {
 
     /// Compares what the share says with what was acknowledged, and what its members read with what the owner has.
     func judgeCircle(_ content: [Cell: Int]) async throws {
-        guard let sharing, let app = devices[0].app, let place = circle(of: devices[0]) else { return }
+        guard let sharing, let app = circleOwnersDevice.app, let place = circle(of: circleOwnersDevice) else { return }
         let share = try await share(at: place, in: app.container.privateCloudDatabase)
         for guest in sharing.guests {
             let participant = self.participant(guest, in: share)
@@ -234,7 +243,7 @@ extension Step {
                 if chance.percent(history.has(.administrators) ? 30 : 50) {
                     share.removeParticipant(participant)
                     rights = SharingLedger.loss
-                } else if history.has(.administrators), guest == "ben", chance.percent(60) {
+                } else if history.has(.administrators), guest == sharing.administrator, chance.percent(60) {
                     participant.role = .administrator
                     participant.permission = .readWrite
                     rights = [.isAdministrator: true, .mayWrite: true]
@@ -361,7 +370,7 @@ extension Step {
         end(attempt, changes, outcome(of: result.map { _ in () }))
         guard let saved = try? result.get() as? CKShare else { return false }
         sharing.note(saved.url)
-        if device.user.name == "ada" { sharing.note(linksOf: saved) }
+        if device.user.name == sharing.owner { sharing.note(linksOf: saved) }
         return true
     }
 

@@ -73,10 +73,12 @@ final class History: Sendable {
             let hasAdministrators = Feature.administrators.isIn(seed)
             let isPublic = Feature.links.isIn(seed) && chance.percent(hasAdministrators ? 30 : 60)
             let hasMoves = Feature.moves.isIn(seed) && !sharesZone && chance.percent(70)
-            let guests = chance.percent(50) || hasAdministrators ? ["ben", "cal"] : ["ben"]
+            let owner = Feature.owners.isIn(seed) && chance.percent(70) ? "ben" : "ada"
+            let other = owner == "ada" ? "ben" : "ada"
+            let guests = chance.percent(50) || hasAdministrators ? [other, "cal"] : [other]
             let hasOneTimeLinks = Feature.oneTimeLinks.isIn(seed) && !isPublic && chance.percent(60)
             sharing = SharingLedger(
-                sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves, guests: guests,
+                owner: owner, sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves, guests: guests,
                 oneTimeGuest: hasOneTimeLinks ? "cal" : nil, trail: trail)
         } else {
             sharing = nil
@@ -130,7 +132,8 @@ final class History: Sendable {
     private static func addUser(_ name: String, to store: AccountStore) async throws -> SimulatedUser {
         let user = SimulatedUser(name: name)
         let derivation = store.accounts.newDerivation(rounds: 10)
-        let proof = try PasswordProof(password: user.password, salt: derivation.salt, rounds: derivation.rounds)
+        let proof = try PasswordProof(
+            password: user.passwords.value[0], salt: derivation.salt, rounds: derivation.rounds)
         _ = try await store.accounts.add(email: user.email, name: name, proof: proof.bytes, derivation: derivation)
         return user
     }
@@ -260,11 +263,11 @@ final class History: Sendable {
         if user == "ada" {
             places.append(ownPlace(CKRecordZone.ID(zoneName: "Vault"), of: user))
             places.append(clubPlace(zoneID: club, scope: .private, writes: .all))
-            if let circle = circle(of: device) { places.append(circle) }
         } else if let writes = rights.value[user] {
             let shared = CKRecordZone.ID(zoneName: "Club", ownerName: ownerName.value)
             places.append(clubPlace(zoneID: shared, scope: .shared, writes: writes))
         }
+        if user == circleOwner, let circle = circle(of: device) { places.append(circle) }
         return places
     }
 
@@ -296,8 +299,10 @@ final class History: Sendable {
 
     // MARK: Engines
 
-    /// Returns the database whose zones a device mirrors: its own for Ada, who shares them, and the shared one for the others.
-    func mirrorScope(of device: SimulatedDevice) -> CKDatabase.Scope { device.user.name == "ada" ? .private : .shared }
+    /// Returns the database whose zones a device mirrors: its own for the owner of the share that changes, and the shared one for the others.
+    func mirrorScope(of device: SimulatedDevice) -> CKDatabase.Scope {
+        device.user.name == circleOwner ? .private : .shared
+    }
 
     /// Starts the apps of a device that has started.
     func startApps(of device: SimulatedDevice) async throws {

@@ -104,9 +104,9 @@ final class Ledger: Sendable {
     }
 
     /// Whether a record with this stamp is in the shared tree, where its owner moves records: others can save no record elsewhere.
-    func isShared(_ stamp: Int) -> Bool {
+    func isShared(_ stamp: Int, by owner: String) -> Bool {
         guard let number = stamps.value[stamp] else { return true }
-        return !all.value[number].device.hasPrefix("ada") || SharingLedger.isShared(stamp)
+        return !all.value[number].device.hasPrefix(owner) || SharingLedger.isShared(stamp)
     }
 
     /// Returns the stamp that an attempt writes; nil: it deletes.

@@ -30,6 +30,8 @@ final class SharingLedger: Sendable {
         var last: Int64 { outcome == .done ? end ?? .max : .max }
     }
 
+    /// The user whose zone it is.
+    let owner: String
     /// Whether the zone is shared as a whole.
     let sharesZone: Bool
     /// Whether users join by the link, and nobody is invited.
@@ -38,6 +40,8 @@ final class SharingLedger: Sendable {
     let hasMoves: Bool
     /// The users whom the share may name.
     let guests: [String]
+    /// The guest who may be an administrator.
+    var administrator: String? { guests.first }
     /// The guest who is not invited, but gets one-time links; nil: there is none.
     let oneTimeGuest: String?
     /// The one-time links that the owner made, and whether each allows to write.
@@ -47,9 +51,11 @@ final class SharingLedger: Sendable {
     private let trail: Trail
 
     init(
-        sharesZone: Bool, isPublic: Bool, hasMoves: Bool, guests: [String], oneTimeGuest: String?, trail: Trail
+        owner: String, sharesZone: Bool, isPublic: Bool, hasMoves: Bool, guests: [String], oneTimeGuest: String?,
+        trail: Trail
     ) {
         self.trail = trail
+        self.owner = owner
         self.oneTimeGuest = oneTimeGuest
         self.hasMoves = hasMoves
         self.isPublic = isPublic

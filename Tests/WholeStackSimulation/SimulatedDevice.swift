@@ -6,9 +6,18 @@ import Foundation
 
 /// An account of the cloud.
 struct SimulatedUser: Sendable {
-    var name: String
+    let name: String
+    /// The passwords that may be the account's, the likeliest first.
+    let passwords: Shared<[String]>
+    /// The recovery words that may be the account's, the likeliest first.
+    let recoveryWords = Shared<[String]>([])
+
+    init(name: String) {
+        self.name = name
+        passwords = Shared(["password of \(name)"])
+    }
+
     var email: String { name + "@example.com" }
-    var password: String { "password of \(name)" }
 }
 
 /// The ends of the zone in which a device has notes.
@@ -48,6 +57,8 @@ final class SimulatedDevice: Sendable {
     let isVisited = Shared(false)
     /// The number of steps that are under way.
     let steps = Shared(0)
+    /// Whether a sign-in with the right password did not open the account's keys.
+    let hadNoKeys = Shared(false)
     /// Whether the user waits for a new device to sign in.
     let isLost = Shared(false)
     /// The ends of the zone of notes; nil: it stays.
@@ -102,8 +113,72 @@ final class SimulatedDevice: Sendable {
     /// - Parameter visitor: Another user than that of the device; nil: this one.
     func signIn(_ visitor: SimulatedUser? = nil) async throws {
         let user = visitor ?? user
-        _ = try await accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil)).signIn(
-            email: user.email, password: user.password, deviceName: name, container: SimulatedCloud.container)
+        let exchange = accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil))
+        let outcome = try await trying(user.passwords) { password in
+            try await exchange.signIn(
+                email: user.email, password: password, deviceName: name, container: SimulatedCloud.container)
+        }
+        note(outcome.keys, of: user)
+    }
+
+    /// Signs the user in with the recovery words, as on a new device, and sets a password.
+    func recover(password: String) async throws {
+        let exchange = accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil))
+        user.passwords.value.append(password)
+        let outcome = try await trying(user.recoveryWords) { words in
+            try await exchange.recover(
+                email: user.email, words: words, password: password, deviceName: name,
+                container: SimulatedCloud.container)
+        }
+        note(outcome.keys, of: user)
+    }
+
+    /// Changes the password on the device.
+    func changePassword(to password: String) async throws {
+        let exchange = accountExchange(
+            SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil))
+        try await trying(user.passwords) {
+            if !user.passwords.value.contains(password) { user.passwords.value.append(password) }
+            try await exchange.changePassword(from: $0, to: password, container: SimulatedCloud.container)
+        }
+    }
+
+    /// Makes new recovery words on the device.
+    ///
+    /// - Returns: The words.
+    func renewRecoveryWords() async throws -> String {
+        let exchange = accountExchange(
+            SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil))
+        let words = try await trying(user.passwords) {
+            try await exchange.renewRecoveryWords(password: $0, container: SimulatedCloud.container)
+        }.joined(separator: " ")
+        user.recoveryWords.value.insert(words, at: 0)
+        return words
+    }
+
+    /// Tries what may be right until something is not refused as wrong; that is tried last from then on.
+    private func trying<Result>(
+        _ candidates: Shared<[String]>, _ body: (String) async throws -> Result
+    ) async throws -> Result {
+        var failure: any Error = SignInError.notSignedIn
+        for candidate in candidates.value {
+            do {
+                return try await body(candidate)
+            } catch SignInError.refused(let refusal) where refusal.code == "authenticationFailed" {
+                failure = SignInError.refused(refusal)
+                guard let place = candidates.value.firstIndex(of: candidate) else { continue }
+                candidates.value.append(candidates.value.remove(at: place))
+            }
+        }
+        throw failure
+    }
+
+    private func note(_ keys: SignIn.Outcome.Keys, of user: SimulatedUser) {
+        switch keys {
+        case .opened: break
+        case .made(let words): user.recoveryWords.value = [words.joined(separator: " ")]
+        case .locked: hadNoKeys.value = true
+        }
     }
 
     /// Signs the user out, while the app runs.
@@ -124,8 +199,9 @@ final class SimulatedDevice: Sendable {
 
     /// Gives the user a new device in place of this one, which is lost with all that it holds.
     ///
+    /// - Parameter password: Signs in with the recovery words and sets this password; nil: signs in with the password.
     /// - Throws: When the cloud does not answer; then there is no device until the user has tried again.
-    func replace() async throws {
+    func replace(settingPassword password: String? = nil) async throws {
         crash()
         isLost.value = true
         isSignedOut.value = false
@@ -135,7 +211,7 @@ final class SimulatedDevice: Sendable {
         mirrorDisk.value = nil
         feedDisks.value = [:]
         cloud.trail.note("\(name) is replaced")
-        try await signIn()
+        if let password { try await recover(password: password) } else { try await signIn() }
         isLost.value = false
     }
 
