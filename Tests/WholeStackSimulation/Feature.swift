@@ -31,6 +31,8 @@ enum Feature: UInt64 {
     case owners = 1_800_000
     /// Users change their passwords and recovery words, and sign in with either.
     case passwords = 1_900_000
+    /// Cal has two devices, and may replace the account's keys.
+    case keyResets = 2_000_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -62,6 +62,10 @@ extension History {
         if has(.newDevices), chance.percent(6) {
             return await replace(device) ? device : nil
         }
+        if has(.keyResets), device.user.name == Self.resettingUser, chance.percent(15) {
+            await resetKeys(on: device)
+            return nil
+        }
         if has(.passwords), chance.percent(8) {
             await changeSecrets(on: device)
             return nil
@@ -152,6 +156,7 @@ extension History {
             if device.app == nil { _ = await start(device) }
             await signIn(device)
         }
+        await trustResetKeys()
         // Pauses that the cloud asked for, long polls, the outbox.
         try? await Task.sleep(for: .seconds(100))
         for device in devices where device.registered.value == .max { device.registered.value = trail.time }

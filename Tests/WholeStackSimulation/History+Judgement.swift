@@ -308,6 +308,9 @@ extension History {
                 (user + "-posts", { cell, stamp in cell.owner == "public" && Content(stamp: stamp).n < 5 }),
             ]
             for (subscription, matches) in kinds {
+                // The end of a zone takes its subscriptions with it.
+                let isGone = mayEnd(ownPlace(CKRecordZone.ID(zoneName: "Work"), of: user))
+                if isGone, subscription == user + "-work" { continue }
                 guard let start = ledger.latestSave(notBy: device.name, where: matches),
                     start > max(subscribed.value[user] ?? .max, device.registered.value)
                 else { continue }

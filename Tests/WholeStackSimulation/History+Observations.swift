@@ -42,8 +42,15 @@ extension History {
             matching: query, inZoneWith: place.zoneID, desiredKeys: keys.map { $0 + ["stamp"] }, resultsLimit: pageMax)
         while true {
             for (id, result) in results {
-                let record = try result.get()
-                observe(record, at: place, keys: keys)
+                let record: CKRecord
+                do {
+                    record = try result.get()
+                    observe(record, at: place, keys: keys)
+                } catch let error as CKError where mayHaveLostKeys(place) && error.code == .internalError {
+                    guard let plain = try await plainRecord(id, in: database) else { continue }
+                    record = plain
+                    observe(record, at: place, keys: Content.keys)
+                }
                 found[id.recordName] = record["stamp"] as? Int ?? 0
             }
             guard let next = cursor else { return found }
@@ -187,6 +194,7 @@ extension History {
         if has(.sessions), [.notAuthenticated, .accountTemporarilyUnavailable].contains(error.code) { return }
         if has(.endings), error.code == .quotaExceeded, place.scope != .public || step == "grow" { return }
         let ofEndings: Set<CKError.Code> = [.zoneNotFound, .userDeletedZone, .unknownItem, .changeTokenExpired]
+        if mayHaveLostKeys(place), error.code == .internalError { return }
         if mayEnd(place), ofEndings.contains(error.code) { return }
         // The zone was made again, and its root was not yet.
         if mayEnd(place), place.root != nil, error.code == .referenceViolation { return }

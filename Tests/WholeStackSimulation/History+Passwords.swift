@@ -21,7 +21,8 @@ extension History {
         await own.value
     }
 
-    private func mayChangeSecrets(_ device: SimulatedDevice) -> Bool {
+    /// Whether a user can do so on a device now.
+    func mayChangeSecrets(_ device: SimulatedDevice) -> Bool {
         device.app != nil && !device.isLost.value && !device.isSignedOut.value && !device.isVisited.value
     }
 

@@ -39,6 +39,8 @@ final class History: Sendable {
     let userNames = Shared<[String: String]>([:])
     /// The stamp from which on the edits of a user's notes cannot have been lost with their zone.
     let notesEnded = Shared<[String: Int]>([:])
+    /// The users who replaced their account's keys, or tried to.
+    let keysReset = Shared<Set<String>>([])
     /// Whether the zone whose share changes has keys for the zone alone.
     let hasCircleZoneKeys = Shared(false)
     /// The time from which a user's subscriptions exist.
@@ -101,7 +103,7 @@ final class History: Sendable {
         var devices: [SimulatedDevice] = []
         for name in Self.users {
             let user = try await Self.addUser(name, to: accounts)
-            for number in 1...(name == "cal" ? 1 : 2) {
+            for number in 1...(name == "cal" && !Feature.keyResets.isIn(seed) ? 1 : 2) {
                 let device = SimulatedDevice(
                     "\(name)-\(number)", of: user, at: cloud, apiTokens: tokens,
                     Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: planted,

@@ -156,6 +156,24 @@ final class SimulatedDevice: Sendable {
         return words
     }
 
+    /// Replaces the account's keys on the device.
+    func resetKeys() async throws {
+        let exchange = accountExchange(
+            SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil))
+        user.recoveryWords.value = []
+        let words = try await trying(user.passwords) {
+            try await exchange.resetKeychain(password: $0, container: SimulatedCloud.container)
+        }
+        user.recoveryWords.value = [words.joined(separator: " ")]
+    }
+
+    /// Trusts the present keys of another user, as after comparing fingerprints.
+    func trust(_ other: SimulatedUser) async throws {
+        let exchange = accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil))
+        try exchange.trust(
+            try await exchange.identity(ofAddress: other.email, container: SimulatedCloud.container))
+    }
+
     /// Tries what may be right until something is not refused as wrong; that is tried last from then on.
     private func trying<Result>(
         _ candidates: Shared<[String]>, _ body: (String) async throws -> Result

@@ -36,13 +36,14 @@ enum AccountTransition: Hashable, Sendable {
 extension SyncState {
     /// Applies an account change: all known state belongs to another user.
     ///
-    /// Changes that an app added before its engine's very first sync belong to no other user, and stay.
+    /// Changes that an app added before its engine's very first sync stay, unless another user was signed in then.
     mutating func follow(_ transition: AccountTransition) -> Bool {
         switch transition {
         case .none:
             return false
         case .signIn(let current):
             if wasSignedOut { self = SyncState(user: current) } else { user = current }
+            firstUser = nil
         case .signOut:
             self = SyncState()
             wasSignedOut = true
@@ -51,6 +52,16 @@ extension SyncState {
         }
         return true
     }
+
+    /// Returns what it means that a user is signed in, or none.
+    func transition(to current: String?) -> AccountTransition {
+        // A first user who is gone was never reported; what the app has is this user's.
+        let previous = user ?? (current == nil || current == firstUser ? nil : firstUser)
+        return AccountTransition(previous: previous, current: current)
+    }
+
+    /// Whether the user is still to be noted to whom changes belong that are added before the engine looks.
+    var wantsFirstUser: Bool { user == nil && firstUser == nil && !wasSignedOut }
 }
 
 extension CKSyncEngine {
@@ -61,7 +72,7 @@ extension CKSyncEngine {
         let stamp = database.connection.cloud.account.state
         guard verifiedAccount.withLock({ $0 != stamp }) else { return }
         let user = stamp == .noAccount ? nil : try await currentUser(of: stamp)
-        let transition = AccountTransition(previous: state.value.user, current: user)
+        let transition = state.value.transition(to: user)
         if let change = transition.event {
             await post(.accountChange(Event.AccountChange(changeType: change)), preparing: { $0.follow(transition) })
         }
@@ -72,6 +83,17 @@ extension CKSyncEngine {
     /// Returns the database with calls for the user to whom the state belongs alone: another one may sign in while the delegate is asked.
     func verifiedDatabase(_ group: CKOperationGroup? = nil) -> CKDatabase {
         database.configured(group, for: verifiedAccount.withLock { $0 })
+    }
+
+    /// Notes the user to whom the app's changes belong before the engine looks for the first time, which takes a network: another one may be
+    /// signed in by then.
+    func noteFirstUser() {
+        guard state.value.wantsFirstUser, let user = database.connection.cloud.account.userRecordName else { return }
+        state.revise { state in
+            if state.wantsFirstUser { state.firstUser = user }
+            // It is stored with the changes.
+            return false
+        }
     }
 
     private func currentUser(of account: AccountStamp) async throws -> String {

@@ -40,6 +40,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
         automation =
             configuration.automaticallySync && configuration.database.scope != .public
             ? SyncAutomation(configuration.database.connection.cloud.clientEnvironment) : nil
+        noteFirstUser()
         state.addObserver(self)
         LivingEngines.add(self, of: configuration.delegate)
         automation?.start(self)
@@ -144,7 +145,10 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
 
     /// Reports a change of the state to the delegate, soon, and has additions sent.
     func stateChanged(_ change: State.Change) {
-        if change == .added { automation?.wantSend() }
+        if change == .added {
+            noteFirstUser()
+            automation?.wantSend()
+        }
         // One task reports all changes made until it runs.
         let isFirst = isReportingEvents.withLock { isReportingEvents in
             defer { isReportingEvents = true }

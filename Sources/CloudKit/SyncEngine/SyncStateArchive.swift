@@ -29,6 +29,7 @@ struct SyncStateArchive: Codable {
 
     private var version = versionMax
     private var user: String?
+    private var firstUser: String?
     private var wasSignedOut: Bool?
     private var databaseToken: String?
     private var firstEpoch: String?
@@ -41,6 +42,7 @@ struct SyncStateArchive: Codable {
 
     init(_ state: SyncState) {
         user = state.user
+        firstUser = state.firstUser
         wasSignedOut = state.wasSignedOut ? true : nil
         databaseToken = state.databaseToken
         firstEpoch = state.firstEpoch
@@ -97,6 +99,7 @@ struct SyncStateArchive: Codable {
 
         let ids = zones.map { CKRecordZone.ID(zoneName: $0.name, ownerName: $0.owner) }
         var state = SyncState(user: user)
+        state.firstUser = firstUser
         state.wasSignedOut = wasSignedOut ?? false
         state.subscriptionID = subscriptionID
         _ = state.noteDatabaseChanges(modified: unfetched.map { ids[$0] }, deleted: [], token: "")

@@ -161,6 +161,21 @@ package final class DeviceProfile: Sendable {
         if keychain != nil { removeKeychains(except: credentials.deviceID) }
     }
 
+    /// Stores the account's present keys on a device, whose trouble is then over; nothing happens when it was signed out meanwhile.
+    ///
+    /// - Returns: Whether they were stored.
+    package func store(_ keychain: DeviceKeychain, of device: String) throws(DeviceProfileError) -> Bool {
+        var isSignedIn = false
+        try update { credentials in
+            guard var own = credentials, own.deviceID == device else { return }
+            try PrivateFile.replace(keychainFile(of: device), with: keychain.encoded())
+            own.trouble = nil
+            credentials = own
+            isSignedIn = true
+        }
+        return isSignedIn
+    }
+
     /// Remembers what keeps a device from private data; nothing happens when another one was signed in meanwhile.
     package func mark(_ trouble: AccountIssue, of device: String) throws(DeviceProfileError) {
         try update(device) { $0.trouble = trouble }
@@ -216,13 +231,13 @@ package final class DeviceProfile: Sendable {
         }
     }
 
-    private func update(_ change: (inout DeviceCredentials?) -> Void) throws(DeviceProfileError) {
+    private func update(_ change: (inout DeviceCredentials?) throws -> Void) throws(DeviceProfileError) {
         do {
             try PrivateFile.makeFolder(folder)
             try FileLock.hold(folder + "/lock") {
                 let old = try PrivateFile.read(file).map(Self.decode)
                 var new = old
-                change(&new)
+                try change(&new)
                 guard new != old else { return }
                 if let new {
                     let encoder = JSONEncoder()

@@ -107,13 +107,11 @@ extension SignIn {
             guard let identity = status.identity, try Self.fits(secret, identity) else {
                 throw KeyRequestError.contradicted
             }
-            // Another process may have opened a container meanwhile, or signed the device out.
-            guard var current = try configuration.deviceProfile.credentials(),
-                current.deviceID == credentials.deviceID
-            else { throw SignInError.notSignedIn }
-            current.trouble = nil
-            try configuration.deviceProfile.store(
-                current, keychain: DeviceKeychain(account: address.text, generation: status.generation, secret: secret))
+            let keychain = DeviceKeychain(account: address.text, generation: status.generation, secret: secret)
+            // Another process may have signed the device out meanwhile.
+            guard try configuration.deviceProfile.store(keychain, of: credentials.deviceID) else {
+                throw SignInError.notSignedIn
+            }
         } catch {
             // The other devices need not show it any longer.
             try? await refuse(asked.deviceID, container: container)

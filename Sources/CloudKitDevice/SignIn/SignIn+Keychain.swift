@@ -48,10 +48,10 @@ extension SignIn {
         body["generation"] = .number(held.generation)
         body.merge(try Self.offer(secret, root: root, recovery: recovery, address: address)) { $1 }
         let made: GenerationAnswer = try await post("keychain/reset", in: container, body, as: credentials)
-        var current = credentials
-        current.trouble = nil
-        try configuration.deviceProfile.store(
-            current, keychain: DeviceKeychain(account: address.text, generation: made.generation, secret: secret))
+        // A device that was signed out meanwhile gets the keys when the user signs in.
+        _ = try configuration.deviceProfile.store(
+            DeviceKeychain(account: address.text, generation: made.generation, secret: secret),
+            of: credentials.deviceID)
         return recovery.words
     }
 

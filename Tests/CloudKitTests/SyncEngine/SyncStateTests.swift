@@ -165,6 +165,25 @@ import Testing
         #expect(state.recordChanges.isEmpty)
     }
 
+    @Test func `B-SYN-12 changes from before the first start belong to the user who was signed in`() throws {
+        var state = SyncState()
+        #expect(state.wantsFirstUser)
+        state.firstUser = "_ada"
+        _ = state.add([.saveRecord(id("a"))])
+        let bytes = try JSONEncoder().encode(CKSyncEngine.State.Serialization(state: state))
+        state = try JSONDecoder().decode(CKSyncEngine.State.Serialization.self, from: bytes).state
+        #expect(state.transition(to: nil) == .none)
+        #expect(state.transition(to: "_ada") == .signIn("_ada"))
+        #expect(state.transition(to: "_bob") == .switchAccounts("_ada", "_bob"))
+        var adas = state
+        _ = adas.follow(.signIn("_ada"))
+        #expect(adas.recordChanges.changes.count == 1)
+        #expect(adas.transition(to: nil) == .signOut("_ada"))
+        _ = state.follow(.switchAccounts("_ada", "_bob"))
+        #expect(state.recordChanges.isEmpty)
+        #expect(state.transition(to: "_bob") == .none)
+    }
+
     @Test func `B-LIM-04 a batch takes 250 changes at most and stays below the size of a request`() async {
         let many = (0..<300).map { CKSyncEngine.PendingRecordZoneChange.saveRecord(id("\($0)")) }
         let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: many) {
