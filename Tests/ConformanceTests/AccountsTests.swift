@@ -163,6 +163,44 @@ import Testing
         }
     }
 
+    @Test
+    func `B-ZN-12 after a reset the plain fields of the default zone can be read, and saved in a record made again`()
+        async throws
+    {
+        try await ThrowawayCloud.run { cloud in
+            let device = SigningDevice(cloud, "one")
+            _ = try await device.signUp(Self.password)
+            let database = device.container.privateCloudDatabase
+            let entry = CKRecord(recordType: "Entry", recordID: .init(recordName: "monday"))
+            entry["title"] = "Monday"
+            entry.encryptedValues["text"] = "secret"
+            _ = try await database.save(entry)
+            _ = try await device.reset(Self.password)
+            let whole = await #expect(throws: CKError.self) { try await database.record(for: entry.recordID) }
+            #expect(whole?.code == .internalError)
+            let found = try await database.records(for: [entry.recordID], desiredKeys: ["title"])
+            let plain = try #require(try found[entry.recordID]?.get())
+            #expect(plain["title"] == "Monday")
+            let query = CKQuery(recordType: "Entry", predicate: NSPredicate(format: "title == %@", "Monday"))
+            let results = try await database.records(matching: query, desiredKeys: ["title"]).matchResults
+            #expect(try results.map { try $0.1.get()["title"] } == ["Monday"])
+
+            // One record cannot hold values of the lost keys and of the new ones.
+            plain["title"] = "Tuesday"
+            plain.encryptedValues["text"] = "new secret"
+            let refusal = await #expect(throws: CKError.self) { try await database.save(plain) }
+            for error in [whole, refusal] {
+                #expect(error?.localizedDescription.contains("delete the record and save it again") == true)
+            }
+            _ = try await database.deleteRecord(withID: entry.recordID)
+            let again = CKRecord(recordType: "Entry", recordID: entry.recordID)
+            again["title"] = plain["title"]
+            again.encryptedValues["text"] = "new secret"
+            _ = try await database.save(again)
+            #expect(try await database.record(for: entry.recordID).encryptedValues["text"] == "new secret")
+        }
+    }
+
     @Test func `B-ACC-02 a revoked device has to sign in again`() async throws {
         try await ThrowawayCloud.run { cloud in
             let (one, two) = (SigningDevice(cloud, "one"), SigningDevice(cloud, "two"))

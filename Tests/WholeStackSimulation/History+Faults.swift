@@ -62,7 +62,7 @@ extension History {
         if has(.newDevices), chance.percent(6) {
             return await replace(device) ? device : nil
         }
-        if has(.keyResets), device.user.name == Self.resettingUser, chance.percent(15) {
+        if has(.keyResets), device.user.name == Self.resettingUser, chance.percent(35) {
             await resetKeys(on: device)
             return nil
         }

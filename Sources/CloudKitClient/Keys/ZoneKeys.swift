@@ -76,6 +76,12 @@ struct ZoneKeys: Sendable {
 
     /// Returns the failure that the app sees for an error about a record.
     func failure(_ error: EncryptionError, record: String) -> CallFailure {
+        if case .doesNotOpen(.field) = error, isOwn, place.zone == ZoneID.defaultZoneName {
+            // The only zone that outlives its keys (B-ZN-12).
+            return .tampered(
+                "Record '\(record)': \(error). If the account's keys were replaced after it was saved, its encrypted values are lost: "
+                    + "request the others with desiredKeys, or delete the record and save it again")
+        }
         guard case .noKey = error else { return CallFailure(error, record: record) }
         if let failure = shared.refusal ?? shared.lookUpFailure { return failure }
         guard !isOwn else { return CallFailure(error, record: record) }
