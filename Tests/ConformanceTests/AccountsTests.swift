@@ -163,6 +163,31 @@ import Testing
         }
     }
 
+    @Test func `B-ZN-12 a device whose answer to a reset is lost uses the old keys no more`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let device = SigningDevice(cloud, "one")
+            _ = try await device.signUp(Self.password)
+            let database = device.container.privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Diary")).zoneID
+            let signIn = SignIn(configuration: device.configuration, rounds: SigningDevice.rounds) { request in
+                guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
+                let response = try await HTTPTransport.shared.send(message)
+                if request.url.contains("keychain/reset") { throw TransportFailure.connectionLost }
+                return DeviceResponse(status: response.status, body: response.body)
+            }
+            await #expect(throws: TransportFailure.self) {
+                try await signIn.resetKeychain(password: Self.password, container: cloud.container)
+            }
+            let entry = CKRecord(recordType: "Entry", recordID: .init(recordName: "monday", zoneID: zone))
+            entry.encryptedValues["text"] = "secret"
+            let refusal = await #expect(throws: CKError.self) { try await database.save(entry) }
+            #expect(refusal?.code == .accountTemporarilyUnavailable)
+            #expect(try await device.enter(Self.password) == .opened)
+            _ = try await database.save(entry)
+            #expect(try await database.record(for: entry.recordID).encryptedValues["text"] == "secret")
+        }
+    }
+
     @Test
     func `B-ZN-12 after a reset the plain fields of the default zone can be read, and saved in a record made again`()
         async throws

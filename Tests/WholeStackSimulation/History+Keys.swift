@@ -56,6 +56,13 @@ extension History {
                 trail.note("\(device.name) cannot trust the keys of \(user.name): \(error)")
             }
         }
+        // Who came by a link has to prove it for the new keys.
+        if let sharing, sharing.isPublic || sharing.oneTimeGuest == user.name,
+            let device = devices.first(where: { $0.user.name == user.name }), let app = device.app,
+            let place = circle(of: device)
+        {
+            await Step(history: self, device: device, app: app, place: place, chance: chance).accept()
+        }
         for (device, zoneID) in [(devices[0], club), (circleOwnersDevice, Self.circle)] {
             guard let app = device.app else { continue }
             let place = place(zoneID, of: device)

@@ -57,7 +57,9 @@ package struct Keychains: Sendable {
             guard try await Keychain.table.row(account.id, in: transaction) == nil, !session.isOutdated(for: account)
             else { throw RequestFailure.keychainConflict }
             try offer.check(for: account)
-            try transaction.replaceKeychain(offer, recoverySalt: salt, of: &account, by: &session)
+            try transaction.replaceKeychain(offer, recoverySalt: salt, of: &account)
+            session.keychainGeneration = account.keychainGeneration
+            try transaction.set(session)
             return account.keychainGeneration
         }
     }
@@ -91,6 +93,9 @@ package struct Keychains: Sendable {
 
     /// Replaces the keys by others, because the old ones are lost: what they sealed is lost too (B-TM-12).
     ///
+    /// All devices have to sign in again, also the one that sends this: the answer may not reach it, and what its apps have sent with the old
+    /// keys may come later.
+    ///
     /// Zones are marked afterwards, by `Cloud.finishKeyResets`; until then private and shared databases answer
     /// `tryAgainLater`.
     ///
@@ -102,14 +107,14 @@ package struct Keychains: Sendable {
         try offer.check()
         let now = store.serverEnvironment.now()
         let salt = store.serverEnvironment.random(16)
-        return try await change(by: .device(device), proof: proof, address: address) { transaction, session, account in
+        return try await change(by: .device(device), proof: proof, address: address) { transaction, _, account in
             guard try await Keychain.table.row(account.id, in: transaction) != nil else {
                 throw RequestFailure.keychainMissing
             }
             guard account.keychainGeneration == generation else { throw RequestFailure.keychainConflict }
             try offer.check(for: account)
             try transaction.beginReset(of: &account, now: now)
-            try transaction.replaceKeychain(offer, recoverySalt: salt, of: &account, by: &session)
+            try transaction.replaceKeychain(offer, recoverySalt: salt, of: &account)
             return account.keychainGeneration
         }
     }
@@ -275,16 +280,14 @@ extension RequestFailure {
 }
 
 extension StorageWriter {
-    /// Stores the next generation of a keychain, with the device that made it.
+    /// Stores the next generation of a keychain.
     fileprivate mutating func replaceKeychain(
-        _ offer: KeychainUpload, recoverySalt: [UInt8], of account: inout Account, by session: inout DeviceSession
+        _ offer: KeychainUpload, recoverySalt: [UInt8], of account: inout Account
     ) throws {
         account.keychainGeneration += 1
-        session.keychainGeneration = account.keychainGeneration
         let keychain = Keychain(offer, generation: account.keychainGeneration, recoverySalt: recoverySalt)
         try Keychain.table.set(account.id, to: keychain, in: &self)
         try noteDirectoryChange(.account(account.id))
-        try set(session)
         try Account.table.set(account.id, to: account, in: &self)
     }
 

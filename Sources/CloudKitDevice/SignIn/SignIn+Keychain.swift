@@ -36,22 +36,27 @@ extension SignIn {
 
     /// Replaces the account's keys. All data that the old ones encrypted is lost, on every device (B-ZN-12).
     ///
+    /// All devices have to sign in again. This one does so here; where that fails, or the answer does not come, its user has to.
+    ///
     /// - Returns: The new recovery words, to be shown now.
     package func resetKeychain(password: String, container: String) async throws -> [String] {
         let (credentials, address) = try signedIn()
         let root = try await root(of: password, address: address, container: container)
         let held: GenerationAnswer = try await post("keychain/get", in: container, credentials.proof, as: credentials)
-        let secret = AccountSecret()
+        let name = try await devices(container: container).first(where: \.isCaller)?.name ?? ""
         let recovery = RecoveryKey()
         var body = credentials.proof
         body["proof"] = .bytes(root.proof)
         body["generation"] = .number(held.generation)
-        body.merge(try Self.offer(secret, root: root, recovery: recovery, address: address)) { $1 }
-        let made: GenerationAnswer = try await post("keychain/reset", in: container, body, as: credentials)
-        // A device that was signed out meanwhile gets the keys when the user signs in.
-        _ = try configuration.deviceProfile.store(
-            DeviceKeychain(account: address.text, generation: made.generation, secret: secret),
-            of: credentials.deviceID)
+        body.merge(try Self.offer(AccountSecret(), root: root, recovery: recovery, address: address)) { $1 }
+        let _: GenerationAnswer = try await post("keychain/reset", in: container, body, as: credentials)
+        do {
+            _ = try await signIn(
+                email: credentials.email, password: password, deviceName: name, container: container)
+        } catch {
+            // The words are shown now or never.
+            try? configuration.deviceProfile.mark(.keysReset, of: credentials.deviceID)
+        }
         return recovery.words
     }
 

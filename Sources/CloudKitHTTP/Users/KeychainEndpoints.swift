@@ -10,7 +10,8 @@ import Foundation
 ///   account that has one: `conflict`.
 /// - `keychain/rewrap {deviceID, deviceSecret, proof, generation, passwordWrap, recoveryWrap, recoveryProof}` → `{}`: the
 ///   last three as needed; `wordsProof`, of the present recovery words, or `passkey` may take the place of `proof`.
-/// - `keychain/reset {…as create, proof, generation}` → `{generation}`: other keys instead of those of `generation`.
+/// - `keychain/reset {…as create, proof, generation}` → `{generation}`: other keys instead of those of `generation`;
+///   all devices have to sign in again.
 /// - `keychain/recovery {email, recoveryProof}` → `{generation, recoveryWrap, identity}`.
 /// - `keychain/recover {email, recoveryProof, generation, newProof, salt, rounds, passwordWrap}` → `{}`.
 /// - `keychain/open {proof}` → `{generation, wrap, identity}`: the account secret, wrapped for what the person shows, for a browser on a page of
