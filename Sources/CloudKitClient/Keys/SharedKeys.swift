@@ -115,8 +115,8 @@ struct SharedKeys: Sendable {
     /// The share of the whole zone, if there is one with keys.
     var wholeShare: String? { newest[Share.zoneWideName] == nil ? nil : Share.zoneWideName }
 
-    /// A Boolean value that indicates whether the zone has shares with keys of which the account has none.
-    var isWaiting: Bool { newest.keys.contains { shareKeys[$0] == nil } }
+    /// A Boolean value that indicates whether the zone has shares whose newest key the account does not have yet.
+    var isWaiting: Bool { newest.contains { share, epoch in shareKeys[share]?[epoch] == nil } }
 
     /// Stores the current epoch of a share as the cloud reports it.
     ///

@@ -158,7 +158,7 @@ extension DatabaseRequests {
         let opened = await opened(records, desiredKeys: desiredKeys)
         for case .failure(let failure) in opened.lazy.map(\.values) {
             if failure.concernsConnection { throw failure }
-            // Without any key of the zone's shares the page waits: it opens when a key has arrived.
+            // Without the newest key of the zone's shares the page waits: it opens when the key has arrived.
             if scope == .shared, case .waitingForKey = failure, try await zoneKeys(page.zoneID).shared.isWaiting {
                 throw failure
             }

@@ -52,6 +52,42 @@ import Testing
         }
     }
 
+    /// A device that knows the share's earlier keys, from a time before its user was removed.
+    @Test func `B-CHG-15 a page of changes waits for the share's newest key`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            let device = try await home.device(of: "ben")
+            defer { withExtendedLifetime(device) {} }
+            let database = device.container.sharedCloudDatabase
+            _ = try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
+            try await home.remove("ben", from: share.recordID, by: home.ada)
+            let after = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "After", zoneID: zone))
+            after.encryptedValues["secret"] = "secret of After"
+            after.setParent(folder)
+            try await home.ada.privateCloudDatabase.save(after)
+            let again = try #require(
+                try await home.ada.privateCloudDatabase.record(for: share.recordID) as? CKShare)
+            let slot = CKShare.Participant.oneTimeURLParticipant()
+            again.addParticipant(slot)
+            let saved = try #require(try await home.ada.privateCloudDatabase.save(again) as? CKShare)
+            // The link's secret is on the other device alone, until the owner's next look.
+            try await home.accept(saved.oneTimeURL(for: slot.participantID), on: home.ben)
+            let error = await #expect(throws: CKError.self) {
+                try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
+            }
+            #expect(error?.code == .zoneBusy)
+            #expect(error?.localizedDescription.contains("waiting for key") == true)
+            _ = try await home.ada.privateCloudDatabase.record(for: share.recordID)
+            let page = try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
+            let id = CKRecord.ID(recordName: "After", zoneID: theirs)
+            let record = try page.modificationResultsByID[id]?.get().record
+            #expect(record?.encryptedValues["secret"] == "secret of After")
+        }
+    }
+
     /// A new device asks the directory for the owner's identity.
     @Test func `B-CHG-15 a page of changes waits for the directory`() async throws {
         try await SharingHousehold.run { home in
