@@ -156,9 +156,9 @@ extension History {
             if device.app == nil { _ = await start(device) }
             await signIn(device)
         }
-        await trustResetKeys()
         // Pauses that the cloud asked for, long polls, the outbox.
         try? await Task.sleep(for: .seconds(100))
+        await trustResetKeys()
         for device in devices where device.registered.value == .max { device.registered.value = trail.time }
         await removeFiles()
         try await reopenZones()

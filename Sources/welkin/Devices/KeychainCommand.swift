@@ -56,5 +56,7 @@ struct ResetKeychainCommand: AsyncParsableCommand {
         if json { return try Output.json(["recoveryWords": words]) }
         Output.result("The account has new keys.")
         RecoverySheet.show(words)
+        guard case .temporarilyUnavailable = configuration.deviceProfile.accountState else { return }
+        Output.result("This device could not sign in again. Do so with: welkin login")
     }
 }
