@@ -33,6 +33,8 @@ enum Feature: UInt64 {
     case passwords = 1_900_000
     /// Cal has two devices, and may replace the account's keys.
     case keyResets = 2_000_000
+    /// Guests ask for access to the share that changes, and are admitted, denied or blocked.
+    case accessRequests = 2_100_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

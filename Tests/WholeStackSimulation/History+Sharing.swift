@@ -73,6 +73,10 @@ extension History {
                 if chance.percent(15) { await mirror.remove(name) } else { await mirror.write(name) }
                 continue
             }
+            if sharing?.takesRequests == true, place.isContested, chance.percent(25) {
+                await step.requestAccess()
+                continue
+            }
             switch chance.number(0..<100) {
             case ..<25 where place.isContested: await step.accept()
             case ..<35 where place.isContested: await step.leave()
@@ -237,6 +241,10 @@ extension Step {
                 await save(share, with: nil, permit(permission, in: share))
                 return
             }
+            if sharing.takesRequests, chance.percent(60), let rights = try await answerRequests(in: share) {
+                await save(share, with: nil, rights)
+                return
+            }
             guard let guest = chance.one(of: sharing.guests) else { return }
             var rights: [SharingLedger.Right: Bool]
             if let participant = history.participant(guest, in: share) {
@@ -276,6 +284,13 @@ extension Step {
             guard let share = try await history.share(at: place, in: database),
                 share.currentUserParticipant?.role == .administrator
             else { return }
+            if history.sharing?.takesRequests == true, let rights = try await answerRequests(in: share) {
+                let start = now
+                if await save(share, with: nil, rights) {
+                    judgeMembership([.hasAccepted, .isAdministrator], since: start, "answered a request")
+                }
+                return
+            }
             var rights: [SharingLedger.Right: Bool] = [:]
             let participant = history.participant(other, in: share)
             // Only the owner makes one-time links.
@@ -308,6 +323,7 @@ extension Step {
             var root: CKRecord?
             if let id = place.root { root = try await database.record(for: id) }
             let share = root.map { CKShare(rootRecord: $0) } ?? CKShare(recordZoneID: place.zoneID)
+            if history.sharing?.takesRequests == true { share.allowsAccessRequests = true }
             var rights: [String: [SharingLedger.Right: Bool]] = [:]
             if history.sharing?.isPublic == true {
                 rights = permit(chance.percent(60) ? .readWrite : .readOnly, in: share)

@@ -80,7 +80,9 @@ final class History: Sendable {
             let guests = chance.percent(50) || hasAdministrators ? [other, "cal"] : [other]
             let hasOneTimeLinks = Feature.oneTimeLinks.isIn(seed) && !isPublic && chance.percent(60)
             sharing = SharingLedger(
-                owner: owner, sharesZone: sharesZone, isPublic: isPublic, hasMoves: hasMoves, guests: guests,
+                owner: owner, sharesZone: sharesZone, isPublic: isPublic,
+                takesRequests: Feature.accessRequests.isIn(seed) && !isPublic && !hasOneTimeLinks, hasMoves: hasMoves,
+                guests: guests,
                 oneTimeGuest: hasOneTimeLinks ? "cal" : nil, trail: trail)
         } else {
             sharing = nil

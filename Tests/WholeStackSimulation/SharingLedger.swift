@@ -36,6 +36,8 @@ final class SharingLedger: Sendable {
     let sharesZone: Bool
     /// Whether users join by the link, and nobody is invited.
     let isPublic: Bool
+    /// Whether users may ask for access.
+    let takesRequests: Bool
     /// Whether the owner moves records out of the shared tree and back.
     let hasMoves: Bool
     /// The users whom the share may name.
@@ -51,12 +53,14 @@ final class SharingLedger: Sendable {
     private let trail: Trail
 
     init(
-        owner: String, sharesZone: Bool, isPublic: Bool, hasMoves: Bool, guests: [String], oneTimeGuest: String?,
+        owner: String, sharesZone: Bool, isPublic: Bool, takesRequests: Bool, hasMoves: Bool, guests: [String],
+        oneTimeGuest: String?,
         trail: Trail
     ) {
         self.trail = trail
         self.owner = owner
         self.oneTimeGuest = oneTimeGuest
+        self.takesRequests = takesRequests
         self.hasMoves = hasMoves
         self.isPublic = isPublic
         self.sharesZone = sharesZone
