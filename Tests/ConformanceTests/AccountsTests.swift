@@ -1,6 +1,7 @@
 import CloudKitDevice
 import CloudKitEncryption
 import CloudKitServer
+import FaultyNetwork
 import Foundation
 import Synchronization
 import Testing
@@ -169,12 +170,11 @@ import Testing
             _ = try await device.signUp(Self.password)
             let database = device.container.privateCloudDatabase
             let zone = try await database.save(CKRecordZone(zoneName: "Diary")).zoneID
-            let signIn = SignIn(configuration: device.configuration, rounds: SigningDevice.rounds) { request in
-                guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
-                let response = try await HTTPTransport.shared.send(message)
-                if request.url.contains("keychain/reset") { throw TransportFailure.connectionLost }
-                return DeviceResponse(status: response.status, body: response.body)
+            let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: .system) { request in
+                request.url.path.hasSuffix("keychain/reset") ? .answerLost : nil
             }
+            let signIn = SignIn(
+                configuration: device.configuration, sendingBy: network, rounds: SigningDevice.rounds)
             await #expect(throws: TransportFailure.self) {
                 try await signIn.resetKeychain(password: Self.password, container: cloud.container)
             }

@@ -307,10 +307,10 @@ extension History {
                 (user + "-all", { cell, _ in cell.owner == user && cell.zone != CKRecordZone.ID.defaultZoneName }),
                 (user + "-posts", { cell, stamp in cell.owner == "public" && Content(stamp: stamp).n < 5 }),
             ]
+            // The end of a zone takes its subscriptions with it.
+            let mayEndWork = mayEnd(ownPlace(CKRecordZone.ID(zoneName: "Work"), of: user))
             for (subscription, matches) in kinds {
-                // The end of a zone takes its subscriptions with it.
-                let isGone = mayEnd(ownPlace(CKRecordZone.ID(zoneName: "Work"), of: user))
-                if isGone, subscription == user + "-work" { continue }
+                if mayEndWork, subscription == user + "-work" { continue }
                 guard let start = ledger.latestSave(notBy: device.name, where: matches),
                     start > max(subscribed.value[user] ?? .max, device.registered.value)
                 else { continue }

@@ -23,7 +23,7 @@ extension History {
         // Zones in which nothing is sealed stay.
         for ending in endings { end(ending, .unknown) }
         own.first?.notesEndings?.note()
-        for other in own.shuffled(by: chance) {
+        for other in chance.some(own.count, of: own) {
             try? await Task.sleep(for: .milliseconds(chance.number(0..<10_000)))
             other.registered.value = .max
             await signIn(other)
@@ -73,8 +73,4 @@ extension History {
             }
         }
     }
-}
-
-extension Array {
-    fileprivate func shuffled(by chance: Chance) -> [Element] { chance.some(count, of: self) }
 }

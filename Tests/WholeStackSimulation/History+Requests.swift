@@ -41,10 +41,7 @@ extension Step {
         default:
             let found = try await app.container.shareParticipants(for: [requester.participantLookupInfo])
             guard let participant = try found[requester.participantLookupInfo]?.get() else { return nil }
-            let mayWrite = chance.percent(60)
-            participant.permission = mayWrite ? .readWrite : .readOnly
-            share.addParticipant(participant)
-            return [guest: [.isParticipant: true, .mayWrite: mayWrite, .isAdministrator: false]]
+            return [guest: add(participant, mayWrite: chance.percent(60), to: share)]
         }
     }
 }

@@ -354,6 +354,15 @@ extension Step {
             return [:]
         }
         let participant = try await app.container.shareParticipant(forEmailAddress: SimulatedUser(name: guest).email)
+        return add(participant, mayWrite: mayWrite, to: share)
+    }
+
+    /// Adds a participant to a share that is to be saved.
+    ///
+    /// - Returns: The rights that this gives.
+    func add(
+        _ participant: CKShare.Participant, mayWrite: Bool, to share: CKShare
+    ) -> [SharingLedger.Right: Bool] {
         participant.permission = mayWrite ? .readWrite : .readOnly
         share.addParticipant(participant)
         return [.isParticipant: true, .mayWrite: mayWrite, .isAdministrator: false]

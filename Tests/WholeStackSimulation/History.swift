@@ -82,8 +82,7 @@ final class History: Sendable {
             sharing = SharingLedger(
                 owner: owner, sharesZone: sharesZone, isPublic: isPublic,
                 takesRequests: Feature.accessRequests.isIn(seed) && !isPublic && !hasOneTimeLinks, hasMoves: hasMoves,
-                guests: guests,
-                oneTimeGuest: hasOneTimeLinks ? "cal" : nil, trail: trail)
+                guests: guests, oneTimeGuest: hasOneTimeLinks ? "cal" : nil, trail: trail)
         } else {
             sharing = nil
         }

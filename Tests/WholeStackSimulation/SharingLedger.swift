@@ -54,8 +54,7 @@ final class SharingLedger: Sendable {
 
     init(
         owner: String, sharesZone: Bool, isPublic: Bool, takesRequests: Bool, hasMoves: Bool, guests: [String],
-        oneTimeGuest: String?,
-        trail: Trail
+        oneTimeGuest: String?, trail: Trail
     ) {
         self.trail = trail
         self.owner = owner

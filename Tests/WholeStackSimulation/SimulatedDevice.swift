@@ -113,7 +113,7 @@ final class SimulatedDevice: Sendable {
     /// - Parameter visitor: Another user than that of the device; nil: this one.
     func signIn(_ visitor: SimulatedUser? = nil) async throws {
         let user = visitor ?? user
-        let exchange = accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil))
+        let exchange = accountExchange()
         let outcome = try await trying(user.passwords) { password in
             try await exchange.signIn(
                 email: user.email, password: password, deviceName: name, container: SimulatedCloud.container)
@@ -123,7 +123,7 @@ final class SimulatedDevice: Sendable {
 
     /// Signs the user in with the recovery words, as on a new device, and sets a password.
     func recover(password: String) async throws {
-        let exchange = accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil))
+        let exchange = accountExchange()
         user.passwords.value.append(password)
         let outcome = try await trying(user.recoveryWords) { words in
             try await exchange.recover(
@@ -135,8 +135,7 @@ final class SimulatedDevice: Sendable {
 
     /// Changes the password on the device.
     func changePassword(to password: String) async throws {
-        let exchange = accountExchange(
-            SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil))
+        let exchange = accountExchange(under: condition)
         try await trying(user.passwords) {
             if !user.passwords.value.contains(password) { user.passwords.value.append(password) }
             try await exchange.changePassword(from: $0, to: password, container: SimulatedCloud.container)
@@ -147,8 +146,7 @@ final class SimulatedDevice: Sendable {
     ///
     /// - Returns: The words.
     func renewRecoveryWords() async throws -> String {
-        let exchange = accountExchange(
-            SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil))
+        let exchange = accountExchange(under: condition)
         let words = try await trying(user.passwords) {
             try await exchange.renewRecoveryWords(password: $0, container: SimulatedCloud.container)
         }.joined(separator: " ")
@@ -158,8 +156,7 @@ final class SimulatedDevice: Sendable {
 
     /// Replaces the account's keys on the device.
     func resetKeys() async throws {
-        let exchange = accountExchange(
-            SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil))
+        let exchange = accountExchange(under: condition)
         user.recoveryWords.value = []
         let words = try await trying(user.passwords) {
             try await exchange.resetKeychain(password: $0, container: SimulatedCloud.container)
@@ -169,7 +166,7 @@ final class SimulatedDevice: Sendable {
 
     /// Trusts the present keys of another user, as after comparing fingerprints.
     func trust(_ other: SimulatedUser) async throws {
-        let exchange = accountExchange(SimulatedNetwork(name, to: cloud, chance, planted: nil))
+        let exchange = accountExchange()
         try exchange.trust(
             try await exchange.identity(ofAddress: other.email, container: SimulatedCloud.container))
     }
@@ -203,12 +200,14 @@ final class SimulatedDevice: Sendable {
     ///
     /// - Throws: When the cloud does not answer; the user is signed out nevertheless.
     func signOut() async throws {
-        try await accountExchange(SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil))
+        try await accountExchange(under: condition)
             .signOut(container: SimulatedCloud.container)
     }
 
-    private func accountExchange(_ network: SimulatedNetwork) -> SignIn {
-        SignIn(configuration: configuration(.development), rounds: 10) { request in
+    /// - Parameter condition: Of the network.
+    private func accountExchange(under condition: Shared<SimulatedNetwork.Condition> = Shared(.init())) -> SignIn {
+        let network = SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: nil)
+        return SignIn(configuration: configuration(.development), rounds: 10) { request in
             guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
             let response = try await network.send(message)
             return DeviceResponse(status: response.status, body: response.body)

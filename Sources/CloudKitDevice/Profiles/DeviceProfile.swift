@@ -165,15 +165,10 @@ package final class DeviceProfile: Sendable {
     ///
     /// - Returns: Whether they were stored.
     package func store(_ keychain: DeviceKeychain, of device: String) throws(DeviceProfileError) -> Bool {
-        var isSignedIn = false
-        try update { credentials in
-            guard var own = credentials, own.deviceID == device else { return }
+        try update(device) { credentials in
             try PrivateFile.replace(keychainFile(of: device), with: keychain.encoded())
-            own.trouble = nil
-            credentials = own
-            isSignedIn = true
+            credentials.trouble = nil
         }
-        return isSignedIn
     }
 
     /// Remembers what keeps a device from private data; nothing happens when another one was signed in meanwhile.
@@ -221,14 +216,20 @@ package final class DeviceProfile: Sendable {
     }
 
     /// Changes the credentials of a device; nothing happens when it was signed out, or another one signed in, meanwhile.
+    ///
+    /// - Returns: Whether the device is signed in.
+    @discardableResult
     private func update(
-        _ device: String, _ change: (inout DeviceCredentials) -> Void
-    ) throws(DeviceProfileError) {
+        _ device: String, _ change: (inout DeviceCredentials) throws -> Void
+    ) throws(DeviceProfileError) -> Bool {
+        var isSignedIn = false
         try update { credentials in
             guard var own = credentials, own.deviceID == device else { return }
-            change(&own)
+            try change(&own)
             credentials = own
+            isSignedIn = true
         }
+        return isSignedIn
     }
 
     private func update(_ change: (inout DeviceCredentials?) throws -> Void) throws(DeviceProfileError) {

@@ -49,7 +49,7 @@ extension SignIn {
         body["proof"] = .bytes(root.proof)
         body["generation"] = .number(held.generation)
         body.merge(try Self.offer(AccountSecret(), root: root, recovery: recovery, address: address)) { $1 }
-        let _: GenerationAnswer = try await post("keychain/reset", in: container, body, as: credentials)
+        try await done("keychain/reset", in: container, body, as: credentials)
         do {
             _ = try await signIn(
                 email: credentials.email, password: password, deviceName: name, container: container)
