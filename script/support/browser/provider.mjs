@@ -3,13 +3,14 @@
 // node provider.mjs WELKIN PROVIDER [FOLDER]
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join, resolve } from "node:path";
 import { startBrowser } from "../web-push/browser.mjs";
 import { People, until } from "../people.mjs";
 import { addAuthenticator } from "./passkeys.mjs";
 import { personAt } from "./person.mjs";
+import { filesOf } from "./stored.mjs";
 import { terminalAt } from "./terminal.mjs";
 
 const [program, providerProgram, pictures] = process.argv.slice(2);
@@ -322,10 +323,8 @@ async function main() {
   for (const [what, secret] of Object.entries(secrets)) {
     for (const { url, body } of seen) assert.ok(!url.includes(encodeURIComponent(secret)) && !body.includes(secret), `${what} is in a request to ${url}`);
   }
-  const data = join(folder, "data");
-  for (const entry of readdirSync(data, { recursive: true, withFileTypes: true }).filter((each) => each.isFile())) {
-    const file = readFileSync(join(entry.parentPath ?? entry.path, entry.name)).toString("latin1");
-    for (const [what, secret] of Object.entries(secrets)) assert.ok(!file.includes(secret), `${what} is in ${entry.name}`);
+  for (const { name, text } of filesOf(join(folder, "data"))) {
+    for (const [what, secret] of Object.entries(secrets)) assert.ok(!text.includes(secret), `${what} is in ${name}`);
   }
   say(`${seen.length} requests, none with a secret; none is in the cloud's files`);
 }

@@ -1,6 +1,22 @@
 // What the cloud has of the secrets that were typed, shown and kept in browsers: nothing, in its store, its files and its log.
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+
+/**
+ * Every file of a folder with its bytes as Latin-1 text.
+ *
+ * A cloud that runs replaces files by renaming drafts: when a listed file is gone, the folder is listed again, so that no name is missed.
+ */
+export function filesOf(folder) {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const entries = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+      return entries.map((entry) => join(entry.parentPath ?? entry.path, entry.name)).map((name) => ({ name, text: readFileSync(name).toString("latin1") }));
+    } catch (error) {
+      if (error.code !== "ENOENT" || attempt === 100) throw error;
+    }
+  }
+}
 
 /** The forms in which a text could be stored or logged. */
 function formsOf(text) {
@@ -11,10 +27,9 @@ function formsOf(text) {
 }
 
 /** Searches what a stopped cloud has left behind. */
-export function checkStored({ assert, folder, logFile, readFileSync, say, secrets, seen }) {
-  const data = join(folder, "data");
-  const names = readdirSync(data, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath ?? entry.path, entry.name));
-  const places = [...names, logFile].map((name) => ({ name: name.slice(folder.length + 1), text: readFileSync(name).toString("latin1") }));
+export function checkStored({ assert, folder, logFile, say, secrets, seen }) {
+  const log = { name: logFile, text: readFileSync(logFile).toString("latin1") };
+  const places = [...filesOf(join(folder, "data")), log].map(({ name, text }) => ({ name: name.slice(folder.length + 1), text }));
   const has = (secret) => places.filter(({ text }) => formsOf(secret).some((form) => text.includes(form))).map(({ name }) => name);
   // The search finds what is there: the path of a request in the log, and names of zones in the store.
   assert.ok(["records/modify", "approvals/create"].some((path) => has(path).includes("log")), "the log has the requests");
