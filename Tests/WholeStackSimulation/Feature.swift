@@ -35,6 +35,8 @@ enum Feature: UInt64 {
     case keyResets = 2_000_000
     /// Guests ask for access to the share that changes, and are admitted, denied or blocked.
     case accessRequests = 2_100_000
+    /// Operators set passwords, and new devices that these open no keys for get them from others of their user.
+    case keyRequests = 2_200_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

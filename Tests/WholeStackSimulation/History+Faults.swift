@@ -59,8 +59,12 @@ extension History {
     /// - Returns: A device that has started again.
     private func makeTrouble() async -> SimulatedDevice? {
         guard let device = chance.one(of: devices) else { return nil }
+        if has(.keyRequests), !device.user.hasOperatorsPassword.value, chance.percent(8) {
+            return await replaceWithoutKeys(device) ? device : nil
+        }
         if has(.newDevices), chance.percent(6) {
-            return await replace(device) ? device : nil
+            guard !device.user.hasOperatorsPassword.value else { return nil }
+            return await replace(device, recovers: has(.passwords) && chance.percent(40)) ? device : nil
         }
         if has(.keyResets), device.user.name == Self.resettingUser, chance.percent(35) {
             await resetKeys(on: device)
@@ -119,11 +123,13 @@ extension History {
     }
 
     /// Gives a user a new device, as soon as the cloud answers.
-    private func replace(_ device: SimulatedDevice) async -> Bool {
+    ///
+    /// - Parameter recovers: Whether the user first tries the recovery words.
+    func replace(_ device: SimulatedDevice, recovers: Bool) async -> Bool {
         for attempt in 0..<20 {
             do {
-                let recovers = has(.passwords) && attempt == 0 && chance.percent(40)
-                try await device.replace(settingPassword: recovers ? newPassword(of: device.user) : nil)
+                try await device.replace(
+                    settingPassword: recovers && attempt == 0 ? newPassword(of: device.user) : nil)
                 return await start(device)
             } catch {
                 trail.note("\(device.name) cannot sign in: \(error)")
@@ -134,7 +140,10 @@ extension History {
     }
 
     private func start(_ device: SimulatedDevice) async -> Bool {
-        if device.isLost.value { return await replace(device) }
+        if device.isLost.value {
+            return await replace(
+                device, recovers: has(.passwords) && !device.user.hasOperatorsPassword.value && chance.percent(40))
+        }
         do {
             try device.boot()
             try await startApps(of: device)
@@ -156,6 +165,7 @@ extension History {
             if device.app == nil { _ = await start(device) }
             await signIn(device)
         }
+        await settleKeyRequests()
         // Pauses that the cloud asked for, long polls, the outbox.
         try? await Task.sleep(for: .seconds(100))
         await trustResetKeys()

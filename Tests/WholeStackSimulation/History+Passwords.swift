@@ -24,6 +24,7 @@ extension History {
     /// Whether a user can do so on a device now.
     func mayChangeSecrets(_ device: SimulatedDevice) -> Bool {
         device.app != nil && !device.isLost.value && !device.isSignedOut.value && !device.isVisited.value
+            && !device.user.hasOperatorsPassword.value
     }
 
     /// - Parameter isAlone: Whether no other device does so meanwhile.

@@ -9,7 +9,9 @@ import Foundation
 extension History {
     /// Signs the user of a device out, on it or from elsewhere, and in again.
     func endSession(of device: SimulatedDevice) async {
-        guard device.app != nil, !device.isLost.value, !device.isSignedOut.value else { return }
+        guard device.app != nil, !device.isLost.value, !device.isSignedOut.value,
+            !device.user.hasOperatorsPassword.value
+        else { return }
         if has(.visits), chance.percent(60) { return await visit(device) }
         device.isSignedOut.value = true
         device.registered.value = .max

@@ -41,6 +41,8 @@ final class History: Sendable {
     let notesEnded = Shared<[String: Int]>([:])
     /// The users who replaced their account's keys, or tried to.
     let keysReset = Shared<Set<String>>([])
+    /// The devices that get the account's keys from others.
+    let keyExchanges = Shared<[Task<Void, Never>]>([])
     /// Whether the zone whose share changes has keys for the zone alone.
     let hasCircleZoneKeys = Shared(false)
     /// The time from which a user's subscriptions exist.

@@ -11,6 +11,8 @@ struct SimulatedUser: Sendable {
     let passwords: Shared<[String]>
     /// The recovery words that may be the account's, the likeliest first.
     let recoveryWords = Shared<[String]>([])
+    /// Whether the operator has set the password, so that it opens no keys, and no device with keys has changed it since.
+    let hasOperatorsPassword = Shared(false)
 
     init(name: String) {
         self.name = name
@@ -164,6 +166,41 @@ final class SimulatedDevice: Sendable {
         user.recoveryWords.value = [words.joined(separator: " ")]
     }
 
+    /// Whether the device has its account's keys.
+    var hasKeys: Bool {
+        get throws { try configuration(.development).deviceProfile.keychain() != nil }
+    }
+
+    /// Asks the user's other devices for the account's keys.
+    func requestKeys(_ codes: KeyRequestCodes) async throws {
+        let life = life.value
+        let exchange = accountExchange(under: condition)
+        defer { codes.isOver.value = true }
+        try await exchange.requestKeys(
+            container: SimulatedCloud.container,
+            pause: {
+                guard !codes.isOver.value, self.life.value == life else { throw SignInError.notSignedIn }
+                try await Task.sleep(for: .seconds(1))
+            },
+            report: { if case .code(let code) = $0 { codes.requester.value = code } },
+            confirm: { await codes.typed(codes.approver) })
+    }
+
+    /// Gives another device of the user the account's keys.
+    func approveKeyRequest(_ codes: KeyRequestCodes) async throws {
+        let exchange = accountExchange(under: condition)
+        defer { codes.isOver.value = true }
+        let pause: () async throws -> Void = {
+            guard !codes.isOver.value else { throw SignInError.notSignedIn }
+            try await Task.sleep(for: .seconds(1))
+        }
+        while try await exchange.keyRequests(container: SimulatedCloud.container).isEmpty { try await pause() }
+        let answered = try await exchange.answerKeyRequest(of: nil, container: SimulatedCloud.container, pause: pause)
+        _ = try await exchange.approve(
+            answered, container: SimulatedCloud.container, pause: pause,
+            ask: { await codes.typed(codes.requester) }, report: { codes.approver.value = $0 })
+    }
+
     /// Trusts the present keys of another user, as after comparing fingerprints.
     func trust(_ other: SimulatedUser) async throws {
         let exchange = accountExchange()
@@ -192,7 +229,7 @@ final class SimulatedDevice: Sendable {
         switch keys {
         case .opened: break
         case .made(let words): user.recoveryWords.value = [words.joined(separator: " ")]
-        case .locked: hadNoKeys.value = true
+        case .locked: hadNoKeys.value = !user.hasOperatorsPassword.value
         }
     }
 
