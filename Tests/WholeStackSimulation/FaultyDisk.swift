@@ -17,8 +17,9 @@ final class Disk: Sendable {
     let trail: Trail
     private let chance: Chance
     private let planted: PlantedFault?
-    /// The server that may use the disk; the writes of those before it that still run do not reach it.
-    fileprivate let server = Shared(0)
+    /// The servers that may use the disk; the writes of ended ones that still run do not reach it.
+    fileprivate let servers = Shared<Set<Int>>([])
+    private let nextServer = Shared(0)
     private let commits = Shared(0)
 
     init(_ chance: Chance, trail: Trail, planted: PlantedFault?) {
@@ -29,12 +30,13 @@ final class Disk: Sendable {
 
     /// Returns the disk as the next server sees it.
     func mount() -> MountedDisk {
-        server.value += 1
-        return MountedDisk(disk: self, server: server.value)
+        nextServer.value += 1
+        servers.value.insert(nextServer.value)
+        return MountedDisk(disk: self, server: nextServer.value)
     }
 
-    /// Takes the disk from its server, as the end of a process does.
-    func unmount() { server.value += 1 }
+    /// Takes the disk from a server, as the end of its process does.
+    func unmount(_ mounted: MountedDisk) { servers.value.remove(mounted.server) }
 
     fileprivate enum Fate {
         case done, refused, unknown, forgotten
@@ -124,6 +126,6 @@ struct MountedDisk: OrderedStore {
     }
 
     private func check() throws {
-        guard disk.server.value == server else { throw StoreError.closed }
+        guard disk.servers.value.contains(server) else { throw StoreError.closed }
     }
 }

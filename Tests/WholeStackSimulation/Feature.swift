@@ -37,6 +37,8 @@ enum Feature: UInt64 {
     case accessRequests = 2_100_000
     /// Operators set passwords, and new devices that these open no keys for get them from others of their user.
     case keyRequests = 2_200_000
+    /// Two servers on one store serve the devices, as a load balancer chooses for each request.
+    case servers = 2_300_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

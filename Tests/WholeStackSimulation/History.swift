@@ -92,7 +92,8 @@ final class History: Sendable {
         // Files are sent to no others than secure addresses.
         cloud = SimulatedCloud(
             disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: Feature.files.isIn(seed),
-            assetLifetimes: Feature.operators.isIn(seed) ? Self.assetLifetimes : AssetLifetimes())
+            assetLifetimes: Feature.operators.isIn(seed) ? Self.assetLifetimes : AssetLifetimes(),
+            servers: Feature.servers.isIn(seed) ? 2 : 1, Chance(seed: seed, subject: 2))
         cloud.start()
         guard let accounts = cloud.cloud?.accountStore else { throw CancellationError() }
         var tokens: [CloudKitModel.Environment: String] = [:]

@@ -11,7 +11,8 @@ import NIOCore
 import NIOEmbedded
 import OrderedStore
 
-/// A cloud without sockets: the server as `welkin serve` runs it, on a simulated disk. It can end at any moment and start again.
+/// A cloud without sockets: one server or several, as `welkin serve` runs them, on one simulated disk. Each can end at any moment and start
+/// again.
 final class SimulatedCloud: Sendable {
     static let container = "iCloud.com.example.simulated"
 
@@ -22,20 +23,35 @@ final class SimulatedCloud: Sendable {
     private let files: MemoryFileStore
     private let environment: ServerEnvironment
     private let assetLifetimes: AssetLifetimes
-    private let running = Shared<Running?>(nil)
-    /// Ends the exchanges under way when the server ends.
-    private let exchanges = Shared<[Int: @Sendable () -> Void]>([:])
+    /// The number of servers.
+    private let count: Int
+    /// Chooses the servers of requests, where there are several.
+    private let chance: Chance
+    private let running = Shared<[Int: Running]>([:])
+    /// Ends the exchanges under way when their server ends.
+    private let exchanges = Shared<[Int: (server: Int, cut: @Sendable () -> Void)]>([:])
     private let nextExchange = Shared(0)
 
+    /// A server that runs.
     private struct Running {
         let cloud: Cloud
         let application: CloudApplication
         let work: [Task<Void, Never>]
+        /// The disk as the server sees it.
+        let disk: MountedDisk
     }
 
-    init(disk: Disk, trail: Trail, name: String, isSecure: Bool, assetLifetimes: AssetLifetimes) {
+    /// - Parameters:
+    ///   - servers: The number of servers.
+    ///   - chance: Chooses the servers of requests.
+    init(
+        disk: Disk, trail: Trail, name: String, isSecure: Bool, assetLifetimes: AssetLifetimes, servers: Int,
+        _ chance: Chance
+    ) {
         self.disk = disk
         self.assetLifetimes = assetLifetimes
+        count = servers
+        self.chance = chance
         self.trail = trail
         endpoint = "\(isSecure ? "https" : "http")://\(name).example.com"
         let now: @Sendable () -> Int64 = { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
@@ -43,44 +59,51 @@ final class SimulatedCloud: Sendable {
         environment = ServerEnvironment(secret: ServerEnvironment.systemRandom(32), now: now)
     }
 
-    /// The running cloud; nil while it is down.
-    var cloud: Cloud? { running.value?.cloud }
+    /// A running server; nil while there is none.
+    var cloud: Cloud? { (0..<count).lazy.compactMap { self.running.value[$0] }.first?.cloud }
 
-    /// Starts a server on the disk.
+    /// Starts the servers that do not run.
     func start() {
-        guard running.value == nil else { return }
+        for server in 0..<count where running.value[server] == nil { start(server) }
+    }
+
+    private func start(_ server: Int) {
         var limits = Limits()
         limits.recordNamesQueryable = true
         limits.assetLifetimes = assetLifetimes
-        let cloud = Cloud(store: disk.mount(), files: files, serverEnvironment: environment, limits: limits)
+        let disk = disk.mount()
+        let cloud = Cloud(
+            store: disk, files: files, serverEnvironment: environment, limits: limits, isShared: count > 1)
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(publicURL: endpoint),
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }, cacheLifetime: 5000, rounds: 10)
-        running.value = Running(
+        running.value[server] = Running(
             cloud: cloud, application: application,
             work: [
                 Task { try? await application.deliverNotifications() }, Task { await Self.runOutbox(cloud) },
-                Task { await Self.buildIndexes(cloud) },
-            ])
-        trail.note("cloud starts")
+                Task { await Self.buildIndexes(cloud) }, Task { await cloud.nodes.run() },
+            ], disk: disk)
+        trail.note(count > 1 ? "server \(server) starts" : "cloud starts")
     }
 
-    /// Ends the server in the midst of whatever it does; what it has not committed is lost.
+    /// Ends a server, or the only one, in the midst of whatever it does; what it has not committed is lost.
     func crash() {
-        guard let ended = running.value else { return }
-        trail.note("cloud ends")
-        running.value = nil
-        disk.unmount()
+        guard let (server, ended) = chance.one(of: running.value.sorted { $0.key < $1.key }) else { return }
+        trail.note(count > 1 ? "server \(server) ends" : "cloud ends")
+        running.value[server] = nil
+        disk.unmount(ended.disk)
         for work in ended.work { work.cancel() }
-        let cut = exchanges.value.sorted { $0.key < $1.key }
-        exchanges.value = [:]
-        for (_, cut) in cut { cut() }
+        let cut = exchanges.value.filter { $0.value.server == server }.sorted { $0.key < $1.key }
+        for (id, _) in cut { exchanges.value[id] = nil }
+        for (_, exchange) in cut { exchange.cut() }
     }
 
     private static func runOutbox(_ cloud: Cloud) async {
-        while !Task.isCancelled {
-            let hasMore = (try? await RunOutbox(cloud).run()) ?? false
-            if !hasMore { try? await Task.sleep(for: .milliseconds(500)) }
+        await cloud.nodes.run(.outbox) {
+            while !Task.isCancelled {
+                let hasMore = (try? await RunOutbox(cloud).run()) ?? false
+                if !hasMore { try? await Task.sleep(for: .milliseconds(500)) }
+            }
         }
     }
 
@@ -88,13 +111,14 @@ final class SimulatedCloud: Sendable {
         try? await FinishIndexBuilds(cloud).run()
         while !Task.isCancelled {
             _ = try? await FinishIndexBuilds(cloud).runWaiting()
+            if cloud.nodes.isShared { _ = try? await FinishIndexBuilds(cloud).runAbandoned() }
             try? await Task.sleep(for: .milliseconds(500))
         }
     }
 
     // MARK: Requests
 
-    /// Hands a request to the server.
+    /// Hands a request to a server.
     ///
     /// - Parameters:
     ///   - connection: The connection of the request; closing it tells the server that nobody waits.
@@ -103,7 +127,10 @@ final class SimulatedCloud: Sendable {
         _ head: RequestHead, body: [UInt8], on connection: Connection,
         answered: @escaping @Sendable (Answer?) -> Void
     ) {
-        guard let application = running.value?.application else { return answered(nil) }
+        guard let (server, running) = chance.one(of: running.value.sorted { $0.key < $1.key }) else {
+            return answered(nil)
+        }
+        let application = running.application
         let id = nextExchange.value
         nextExchange.value += 1
         let isOver = Shared(false)
@@ -113,7 +140,7 @@ final class SimulatedCloud: Sendable {
             self.exchanges.value[id] = nil
             answered(answer)
         }
-        exchanges.value[id] = { end(nil) }
+        exchanges.value[id] = (server, { end(nil) })
         Task.detached {
             do {
                 let response = try await application.respond(
