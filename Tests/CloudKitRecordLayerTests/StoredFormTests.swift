@@ -127,6 +127,7 @@ import Testing
         database.recordBytes = 9
         database.schemaFloor = 8
         database.keyEpochFloor = 5
+        database.keychainGeneration = 6
         #expect(try DatabaseHeader(decoding: database.encoded) == database)
         for state in [
             ZoneHeader.State.live, .purged, .keysReset, .deleted(.deleted), .deleted(.purged),

@@ -39,6 +39,8 @@ enum Feature: UInt64 {
     case keyRequests = 2_200_000
     /// Two servers on one store serve the devices, as a load balancer chooses for each request.
     case servers = 2_300_000
+    /// The user who may replace the account's keys may own the share that changes, or be its administrator, and the servers' clocks differ.
+    case ownerResets = 2_400_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

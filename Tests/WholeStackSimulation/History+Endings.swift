@@ -11,7 +11,7 @@ extension History {
     /// Whether a zone of a user's own may not be there.
     func mayEnd(_ place: Place) -> Bool {
         let name = place.zoneID.zoneName
-        if has(.keyResets), place.owner == Self.resettingUser, place.scope == .private, !place.isDefault { return true }
+        if has(.keyResets), place.owner == resettingUser, place.scope == .private, !place.isDefault { return true }
         return has(.endings) && place.scope != .public
             && (Self.endingZones.contains(name) || name.hasPrefix("Temporary") || name == NotesApp.zone.zoneID.zoneName)
     }

@@ -66,7 +66,7 @@ extension History {
             guard !device.user.hasOperatorsPassword.value else { return nil }
             return await replace(device, recovers: has(.passwords) && chance.percent(40)) ? device : nil
         }
-        if has(.keyResets), device.user.name == Self.resettingUser, chance.percent(35) {
+        if has(.keyResets), device.user.name == resettingUser, chance.percent(35) {
             await resetKeys(on: device)
             return nil
         }

@@ -3,16 +3,17 @@ import Foundation
 
 // A user who replaces the account's keys, so that what the old ones sealed is lost.
 extension History {
-    /// The user who does so, a guest of others.
-    static let resettingUser = "cal"
+    /// The user who does so: a guest of others, or also the owner or an administrator of the share that changes.
+    var resettingUser: String { has(.ownerResets) && !seed.isMultiple(of: 3) ? "ben" : "cal" }
 
     /// Replaces the keys of a device's user, once in a history, while the user's other device goes on.
     func resetKeys(on device: SimulatedDevice) async {
         guard mayChangeSecrets(device), keysReset.value.insert(device.user.name).inserted else { return }
         let own = devices.filter { $0.user.name == device.user.name }
         own.first?.notesEndings?.note()
-        let endings = ["Work", NotesApp.zone.zoneID.zoneName, "Temporary0", "Temporary1"]
-            .map { beginEnding($0, of: device.user.name) }
+        var zones = ["Work", NotesApp.zone.zoneID.zoneName, "Temporary0", "Temporary1"]
+        if device.user.name == circleOwner { zones.append(Self.circle.zoneName) }
+        let endings = zones.map { beginEnding($0, of: device.user.name) }
         for other in own { other.isSignedOut.value = true }
         do {
             try await device.resetKeys()
@@ -57,7 +58,7 @@ extension History {
             }
         }
         // Who came by a link has to prove it for the new keys.
-        if let sharing, sharing.isPublic || sharing.oneTimeGuest == user.name,
+        if let sharing, sharing.owner != user.name, sharing.isPublic || sharing.oneTimeGuest == user.name,
             let device = devices.first(where: { $0.user.name == user.name }), let app = device.app,
             let place = circle(of: device)
         {

@@ -93,7 +93,9 @@ final class History: Sendable {
         cloud = SimulatedCloud(
             disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: Feature.files.isIn(seed),
             assetLifetimes: Feature.operators.isIn(seed) ? Self.assetLifetimes : AssetLifetimes(),
-            servers: Feature.servers.isIn(seed) ? 2 : 1, Chance(seed: seed, subject: 2))
+            servers: Feature.servers.isIn(seed) ? 2 : 1,
+            clockDifference: Feature.ownerResets.isIn(seed) ? Int64(chance.number(-3000..<3000)) : 0,
+            Chance(seed: seed, subject: 2))
         cloud.start()
         guard let accounts = cloud.cloud?.accountStore else { throw CancellationError() }
         var tokens: [CloudKitModel.Environment: String] = [:]

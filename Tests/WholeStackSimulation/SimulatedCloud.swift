@@ -21,7 +21,11 @@ final class SimulatedCloud: Sendable {
     /// The name of the cloud in URLs.
     let endpoint: String
     private let files: MemoryFileStore
-    private let environment: ServerEnvironment
+    private let secret = ServerEnvironment.systemRandom(32)
+    /// The time of the first server, in milliseconds since 1970.
+    private let now: @Sendable () -> Int64
+    /// The milliseconds by which the clock of each further server is ahead of the one before it.
+    private let clockDifference: Int64
     private let assetLifetimes: AssetLifetimes
     /// The number of servers.
     private let count: Int
@@ -43,20 +47,21 @@ final class SimulatedCloud: Sendable {
 
     /// - Parameters:
     ///   - servers: The number of servers.
+    ///   - clockDifference: The milliseconds by which the clock of each further server is ahead of the one before it.
     ///   - chance: Chooses the servers of requests.
     init(
         disk: Disk, trail: Trail, name: String, isSecure: Bool, assetLifetimes: AssetLifetimes, servers: Int,
-        _ chance: Chance
+        clockDifference: Int64, _ chance: Chance
     ) {
         self.disk = disk
         self.assetLifetimes = assetLifetimes
         count = servers
+        self.clockDifference = clockDifference
         self.chance = chance
         self.trail = trail
         endpoint = "\(isSecure ? "https" : "http")://\(name).example.com"
-        let now: @Sendable () -> Int64 = { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
+        now = { Int64((Date().timeIntervalSince1970 * 1000).rounded()) }
         files = MemoryFileStore(now: now)
-        environment = ServerEnvironment(secret: ServerEnvironment.systemRandom(32), now: now)
     }
 
     /// A running server; nil while there is none.
@@ -72,8 +77,10 @@ final class SimulatedCloud: Sendable {
         limits.recordNamesQueryable = true
         limits.assetLifetimes = assetLifetimes
         let disk = disk.mount()
+        let (now, ahead) = (now, clockDifference * Int64(server))
         let cloud = Cloud(
-            store: disk, files: files, serverEnvironment: environment, limits: limits, isShared: count > 1)
+            store: disk, files: files, serverEnvironment: ServerEnvironment(secret: secret, now: { now() + ahead }),
+            limits: limits, isShared: count > 1)
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(publicURL: endpoint),
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }, cacheLifetime: 5000, rounds: 10)

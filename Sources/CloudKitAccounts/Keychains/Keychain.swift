@@ -44,7 +44,7 @@ extension RequestFailure {
     static let browsersWithoutKeys = RequestFailure(
         .accessDenied, "the account's owner lets no browser read encrypted data",
         remedy: "Allow it with: welkin keychain web on")
-    static let keychainOutdated = RequestFailure(
+    package static let keychainOutdated = RequestFailure(
         .accountTemporarilyUnavailable, "the account's keys were reset since this device signed in",
         remedy: "Sign in again.")
     static let keychainConflict = RequestFailure(

@@ -17,12 +17,15 @@ package final class AuthenticatedCaller: Sendable {
     package let nextWebAuthToken: String?
     /// The relation of the device's keys to the account's.
     package let keychain: KeychainStatus
+    /// The generation of the account's keys that the device was given; nil: a sender without keys.
+    package let keychainGeneration: Int?
     /// The session of the device or browser; what outlives the request ends with it.
     package let sessionID: String?
 
     init(
         user: UserID? = nil, deviceID: String? = nil, isServerKey: Bool = false, apiToken: APIToken? = nil,
-        nextWebAuthToken: String? = nil, keychain: KeychainStatus = .current, sessionID: String? = nil
+        nextWebAuthToken: String? = nil, keychain: KeychainStatus = .current,
+        keychainGeneration: Int? = nil, sessionID: String? = nil
     ) {
         self.user = user
         self.deviceID = deviceID
@@ -30,6 +33,7 @@ package final class AuthenticatedCaller: Sendable {
         self.apiToken = apiToken
         self.nextWebAuthToken = nextWebAuthToken
         self.keychain = keychain
+        self.keychainGeneration = keychainGeneration
         self.sessionID = sessionID
     }
 }

@@ -158,7 +158,7 @@ package final class Authenticator: Sendable {
             deviceID: displayID(ofSession: session.id, in: key.container), apiToken: apiToken,
             nextWebAuthToken: try tokens.seal(
                 next, container: key.container, environment: key.environment, apiToken: apiToken),
-            keychain: session.keychain, sessionID: session.id)
+            keychain: session.keychain, keychainGeneration: session.keychainGeneration, sessionID: session.id)
         return (admission, account)
     }
 

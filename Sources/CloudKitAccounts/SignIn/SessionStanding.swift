@@ -11,6 +11,8 @@ struct SessionStanding: Hashable, Sendable {
     var expires: Int64
     var isDisabled: Bool
     var keychain: KeychainStatus
+    /// The generation of the account's keys that the device or browser was given; nil: a browser without keys.
+    var keychainGeneration: Int?
 
     /// Whether the session can be used.
     func isCurrent(at now: Int64) -> Bool { now < expires && !isDisabled && keychain != .outdated }
@@ -79,6 +81,7 @@ extension StorageView {
         let isOutdated = session.keychainGeneration.map { $0 != account.keychains } ?? false
         return SessionStanding(
             id: id, account: session.account, expires: session.expires, isDisabled: account.isDisabled,
-            keychain: isOutdated ? .outdated : account.isResetting ? .resetting : .current)
+            keychain: isOutdated ? .outdated : account.isResetting ? .resetting : .current,
+            keychainGeneration: session.keychainGeneration)
     }
 }

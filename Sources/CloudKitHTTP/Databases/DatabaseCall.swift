@@ -55,6 +55,6 @@ extension Caller {
     init(_ admission: AuthenticatedCaller, surface: ClientKind) {
         self.init(
             user: admission.user, deviceID: admission.deviceID, surface: surface, isServerKey: admission.isServerKey,
-            keychain: admission.keychain)
+            keychain: admission.keychain, keychainGeneration: admission.keychainGeneration)
     }
 }

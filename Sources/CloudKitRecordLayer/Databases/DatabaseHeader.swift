@@ -22,6 +22,8 @@ package struct DatabaseHeader: Hashable, Sendable {
     package var keyEpochFloor: UInt32
     /// Subscriptions that changes of this partition may meet: without any, a save asks no further.
     package var subscriptionCount: UInt32
+    /// The generation of the owner's keys since their latest reset: values sealed under earlier ones open nowhere (B-ZN-12).
+    package var keychainGeneration: UInt32
 
     /// Creates the header of an empty database.
     package init() {
@@ -34,6 +36,7 @@ package struct DatabaseHeader: Hashable, Sendable {
         schemaFloor = 0
         keyEpochFloor = 0
         subscriptionCount = 0
+        keychainGeneration = 0
     }
 
     /// The default zone's number; it needs no creation.
@@ -57,12 +60,12 @@ package struct DatabaseHeader: Hashable, Sendable {
 }
 
 extension DatabaseHeader {
-    /// 1: without the minimum of key epochs. 2: without count of subscriptions.
-    private static let format: UInt8 = 3
+    /// 1: without the minimum of key epochs. 2: without count of subscriptions. 3: without the generation of keys.
+    private static let format: UInt8 = 4
 
     /// The stored form.
     package var encoded: Bytes {
-        var value = ValueWriter(capacity: 57)
+        var value = ValueWriter(capacity: 61)
         value.add(byte: Self.format)
         value.add(version)
         value.add(nextZoneNumber)
@@ -73,6 +76,7 @@ extension DatabaseHeader {
         value.add(schemaFloor)
         value.add(keyEpochFloor)
         value.add(subscriptionCount)
+        value.add(keychainGeneration)
         return value.bytes
     }
 
@@ -90,6 +94,7 @@ extension DatabaseHeader {
         schemaFloor = try value.number()
         keyEpochFloor = format >= 2 ? try value.number() : 0
         subscriptionCount = format >= 3 ? try value.number() : 0
+        keychainGeneration = format >= 4 ? try value.number() : 0
     }
 }
 

@@ -33,17 +33,20 @@ package struct Caller: Hashable, Sendable {
     package var attempt: RequestAttempt?
     /// The relation of the device's keys to the account's; private and shared databases require the present ones.
     package var keychain: KeychainStatus
+    /// The generation of the account's keys that the device was given; nil: a sender without keys.
+    package var keychainGeneration: Int?
 
     /// Creates a caller; without a user it is anonymous or a server key.
     package init(
         user: UserID?, deviceID: String? = nil, surface: ClientKind = .web, isServerKey: Bool = false,
-        keychain: KeychainStatus = .current
+        keychain: KeychainStatus = .current, keychainGeneration: Int? = nil
     ) {
         self.user = user
         self.deviceID = deviceID
         self.surface = surface
         self.isServerKey = isServerKey
         self.keychain = keychain
+        self.keychainGeneration = keychainGeneration
     }
 
     /// Refuses more items than a request of this caller may have (B-LIM-01, B-LIM-03).

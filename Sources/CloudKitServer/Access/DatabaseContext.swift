@@ -82,6 +82,15 @@ package struct DatabaseContext: Hashable, Sendable {
             schemaPartition: schemaPartition, member: user)
     }
 
+    /// Refuses changes of devices whose keys were reset: the session may have been looked at just before, or by another server (B-ZN-12).
+    ///
+    /// - Parameter header: Of the database, as the transaction of the change reads it.
+    /// - Throws: `accountTemporarilyUnavailable`.
+    func checkKeys(_ header: DatabaseHeader) throws(RequestFailure) {
+        guard scope == .private, let generation = caller.keychainGeneration else { return }
+        guard generation >= Int(header.keychainGeneration) else { throw .keychainOutdated }
+    }
+
     /// The partition to which tokens of a zone are bound: a member's are useless to any other user.
     var tokenPartition: StoragePartition {
         guard let member else { return partition }

@@ -60,6 +60,7 @@ struct ChangeBatch: Sendable {
         var memory = RequestMemory(of: place.caller.attempt, by: place.caller.user, now: now)
         let headers = try await transaction.headers(zoneNamed: zoneName, reading: &memory)
         if memory.isOvertaken { throw RequestFailure.overtakenAttempt }
+        try place.checkKeys(headers.database)
         if memory.hasEffects {
             return try await runRest(
                 remembering: memory, headers: headers, schema, hasPendingWork: hasPendingWork,

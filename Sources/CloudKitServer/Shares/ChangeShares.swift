@@ -38,6 +38,7 @@ struct ChangeShares: Sendable {
                 var memory = RequestMemory(of: attempt, by: place.caller.user, now: batch.now)
                 let headers = try await transaction.headers(zoneNamed: name, reading: &memory)
                 if memory.isOvertaken { throw RequestFailure.overtakenAttempt }
+                try place.checkKeys(headers.database)
                 // The change was made when the request was sent before (B-THR-07).
                 if let position, memory.version(at: position) != nil { return [] }
                 guard headers.database.schemaFloor <= schema.version else { return nil }

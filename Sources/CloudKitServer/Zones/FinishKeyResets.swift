@@ -15,7 +15,8 @@ package struct FinishKeyResets: Sendable {
     /// A container whose schema knows neither encrypted fields nor assets keeps its zones and their shares, which start
     /// with new keys; so does an empty zone. The default zone cannot be deleted, so its records stay: plain fields as
     /// they are, sealed ones permanently unreadable, and a new key epoch, so that a record is written with all its
-    /// values sealed again or not at all.
+    /// values sealed again or not at all. From then on no device with earlier keys changes the account's databases, also one whose session
+    /// another process still takes for current.
     ///
     /// Several processes may do so at once, and a crash may happen between any two steps: each transaction marks only
     /// while the reset is not finished. Until then the owner's requests are refused, so that a repeated step does no
@@ -23,9 +24,12 @@ package struct FinishKeyResets: Sendable {
     package func run() async throws {
         let accountStore = cloud.accountStore
         for reset in try await accountStore.keyResets.unfinished() {
+            // Another reset that begins from here on ends this one.
+            let generation = try await accountStore.accounts.account(id: reset.account)?.keychainGeneration ?? 0
             for (container, user) in try await accountStore.userNames.all(of: reset.account) {
                 for environment in Environment.allCases {
-                    try await ResetZoneKeys(cloud).run(ofZonesOf: user, in: container, environment, for: reset)
+                    try await ResetZoneKeys(cloud).run(
+                        ofZonesOf: user, in: container, environment, for: reset, generation: generation)
                 }
             }
             try await accountStore.keyResets.finish(reset)

@@ -30,6 +30,7 @@ package struct ModifyZones: Sendable {
             try await memory.read(transaction)
             if memory.isOvertaken { throw RequestFailure.overtakenAttempt }
             var header = try await transaction.databaseHeader()
+            try place.checkKeys(header)
             header.begin(after: cloud.storeHistory.versionBeforeFirst(now: now))
             var writer = ZoneWriter(header: header, now: now)
             var outcomes: [ZoneOutcome] = []

@@ -12,15 +12,19 @@ struct ResetZoneKeys: Sendable {
     /// Removes every custom zone that may hold values sealed under lost keys (B-ZN-12), and begins a key epoch in the
     /// default zone; where the schema has nothing that is sealed, zones stay and start with new keys.
     ///
-    /// - Parameter reset: Of the user's keychain; steps that are no longer due are skipped; nil: an operator's order.
+    /// - Parameters:
+    ///   - reset: Of the user's keychain; steps that are no longer due are skipped; nil: an operator's order.
+    ///   - generation: Of the user's keys since that reset.
     /// - Returns: The number of zones concerned.
     @discardableResult
     func run(
-        ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment, for reset: KeyReset? = nil
+        ofZonesOf user: UserID, in container: ContainerID, _ environment: Environment, for reset: KeyReset? = nil,
+        generation: Int = 0
     ) async throws -> Int {
-        let schema = try await cloud.schemas.current(.schema(container, environment))
         let partition = StoragePartition.privateDatabase(container, environment, of: user)
         guard let place = DatabaseContext(partition: partition) else { return 0 }
+        if let reset { try await note(generation, since: reset, in: partition) }
+        let schema = try await cloud.schemas.current(.schema(container, environment))
         guard schema.hasSealedValues else { return try await RenewZoneKeys(cloud).run(in: place, for: reset) }
         let now = cloud.serverEnvironment.now()
         try await cloud.registry.renewWorkPromise(in: partition, now: now)
@@ -43,6 +47,18 @@ struct ResetZoneKeys: Sendable {
             try await writer.writeNotifications(pendingNotifications, &transaction)
             if writer.isChanged { transaction.set(writer.header) }
             return zones.count
+        }
+    }
+
+    /// Notes the generation of keys of which a device must be that changes the database from now on.
+    private func note(_ generation: Int, since reset: KeyReset, in partition: StoragePartition) async throws {
+        let generation = UInt32(clamping: generation)
+        try await cloud.registry.enter(partition)
+        try await cloud.store.write([partition, cloud.accountStore.partition]) { transaction in
+            var header = try await transaction.databaseHeader()
+            guard header.keychainGeneration < generation, try await cloud.isDue(reset, transaction) else { return }
+            header.keychainGeneration = generation
+            transaction.set(header)
         }
     }
 }

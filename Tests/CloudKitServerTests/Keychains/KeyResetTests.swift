@@ -89,6 +89,48 @@ import Testing
         }
     }
 
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-12 a device with earlier keys changes nothing after a reset, also while its session counts as current`(
+        engine: Engine
+    ) async throws {
+        try await withCloud(engine) { cloud in
+            let ada = try await Ada(cloud)
+            let old = Caller(user: ada.user, surface: .native, keychainGeneration: 1)
+            let new = Caller(user: ada.user, surface: .native, keychainGeneration: 2)
+            let browser = Caller(user: ada.user)
+            try await cloud.makeZone("Empty", of: ada.user)
+            try await cloud.modify([create("a")], zone: "_defaultZone", by: old)
+            try await seal(cloud, by: old)
+            try await ada.reset()
+            try await FinishKeyResets(cloud.cloud).run()
+            for zone in ["Empty", "_defaultZone"] {
+                await expect(.accountTemporarilyUnavailable) {
+                    _ = try await cloud.modify([create("b")], zone: zone, by: old)
+                }
+            }
+            await expect(.accountTemporarilyUnavailable) {
+                _ = try await ModifyZones(cloud.cloud).run(
+                    [.create(ZoneID(zoneName: "New"))], in: TestCloud.address(.private), by: old)
+            }
+            for (name, caller) in [("c", new), ("d", browser)] {
+                #expect(try await cloud.modify([create(name)], zone: "Empty", by: caller)[0].failure == nil)
+            }
+        }
+    }
+
+    @Test(arguments: Engine.allCases)
+    func `B-ZN-12 also in a database that nothing was saved to before the reset`(engine: Engine) async throws {
+        try await withCloud(engine) { cloud in
+            let ada = try await Ada(cloud)
+            try await ada.reset()
+            try await FinishKeyResets(cloud.cloud).run()
+            let old = Caller(user: ada.user, surface: .native, keychainGeneration: 1)
+            await expect(.accountTemporarilyUnavailable) {
+                _ = try await cloud.modify([create("a")], zone: "_defaultZone", by: old)
+            }
+        }
+    }
+
     @Test func `a container without encrypted fields and assets keeps its zones`() async throws {
         try await withCloud { cloud in
             let ada = try await Ada(cloud)
