@@ -195,6 +195,12 @@ extension History {
         if has(.endings), error.code == .quotaExceeded, place.scope != .public || step == "grow" { return }
         let ofEndings: Set<CKError.Code> = [.zoneNotFound, .userDeletedZone, .unknownItem, .changeTokenExpired]
         if mayHaveLostKeys(place), error.code == .internalError { return }
+        // The owner has other keys, and the user has not compared fingerprints yet.
+        if place.scope == .shared, keysReset.value.contains(place.owner), error.code == .internalError,
+            error.localizedDescription.contains("compare fingerprints")
+        {
+            return
+        }
         if mayEnd(place), ofEndings.contains(error.code) { return }
         // The zone was made again, and its root was not yet.
         if mayEnd(place), place.root != nil, error.code == .referenceViolation { return }

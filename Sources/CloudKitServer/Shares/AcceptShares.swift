@@ -61,7 +61,7 @@ package struct AcceptShares: Sendable {
             },
             { share in
                 try share.accepted(
-                    by: user, proved: person.proved, proof: request.linkProof,
+                    by: user, proved: person.proved, proof: request.linkProof, ofSlot: link.participantID,
                     holder.verdict(on: share, ownedBy: link.owner), freshID: freshID,
                     now: now)
             })

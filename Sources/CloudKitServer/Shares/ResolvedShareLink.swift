@@ -52,20 +52,23 @@ extension StoredShare {
     /// - Parameters:
     ///   - proved: The addresses and numbers that are known to be the user's.
     ///   - proof: The proof that the user has the link's secret; nil if there is none.
+    ///   - slotID: The participant whose one-time link it is; nil: the share's own link.
     ///   - freshID: For a participant who comes by a public link.
     /// - Throws: `accessDenied` (B-ACP-03), `participantMayNeedVerification`, `tooManyParticipants`,
     ///   `authenticationRequired`.
     func accepted(
-        by user: UserID, proved: ProvedAddresses, proof: [UInt8]? = nil, _ verdict: ShareAuthorization.LinkVerdict,
-        freshID: String, now: Int64
+        by user: UserID, proved: ProvedAddresses, proof: [UInt8]? = nil, ofSlot slotID: String? = nil,
+        _ verdict: ShareAuthorization.LinkVerdict, freshID: String, now: Int64
     ) throws(RequestFailure) -> StoredShare? {
         var share = self
         switch verdict {
         case .owner: return nil
         case .participant(let id), .slot(let id):
             guard let index = participants.firstIndex(where: { $0.id == id }) else { throw .notInvited }
-            let isNewProof = proof != nil && proof != participants[index].linkProof
-            if let proof { share.participants[index].linkProof = proof }
+            // A member may open another link, whose proof says nothing of the one by which the member came.
+            let isOwnLink = participants[index].role == .publicUser ? slotID == nil : slotID == id
+            let isNewProof = isOwnLink && proof != nil && proof != participants[index].linkProof
+            if isNewProof { share.participants[index].linkProof = proof }
             if participants[index].acceptance == .accepted { return isNewProof ? share : nil }
             share.participants[index].user = user
             share.participants[index].acceptance = .accepted

@@ -325,4 +325,23 @@ import Testing
             #expect(try await secret("One", in: theirs, other.container.sharedCloudDatabase) == "secret of One")
         }
     }
+
+    @Test func `B-SHN-01 a member who opens other links of the share stays the one whom the own link let in`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = CKShare(rootRecord: folder)
+            let slots = [CKShare.Participant.oneTimeURLParticipant(), .oneTimeURLParticipant()]
+            for slot in slots { share.addParticipant(slot) }
+            let saved = try await home.save(share, with: folder)
+            let links = slots.map { saved.oneTimeURL(for: $0.participantID) } + [saved.url]
+            for link in links { try await home.accept(link, on: home.ben) }
+            let other = try await home.device(of: "ben")
+            _ = try await home.ada.privateCloudDatabase.record(for: saved.recordID)
+            let theirs = try await home.shared(zone)
+            #expect(try await secret("One", in: theirs, other.container.sharedCloudDatabase) == "secret of One")
+            // The other link is still for somebody else.
+            try await home.accept(links[1], on: home.cat)
+            #expect(try await secret("One", in: theirs, home.cat.sharedCloudDatabase) == "secret of One")
+        }
+    }
 }
