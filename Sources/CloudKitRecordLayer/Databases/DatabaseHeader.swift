@@ -60,13 +60,14 @@ package struct DatabaseHeader: Hashable, Sendable {
 }
 
 extension DatabaseHeader {
-    /// 1: without the minimum of key epochs. 2: without count of subscriptions. 3: without the generation of keys.
+    /// 1: without the minimum of key epochs. 2: without count of subscriptions. 3: without the generation of keys; written where they were never
+    /// reset, so that earlier builds read it.
     private static let format: UInt8 = 4
 
     /// The stored form.
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 61)
-        value.add(byte: Self.format)
+        value.add(byte: keychainGeneration == 0 ? 3 : Self.format)
         value.add(version)
         value.add(nextZoneNumber)
         value.add(zoneCount)
@@ -76,7 +77,7 @@ extension DatabaseHeader {
         value.add(schemaFloor)
         value.add(keyEpochFloor)
         value.add(subscriptionCount)
-        value.add(keychainGeneration)
+        if keychainGeneration > 0 { value.add(keychainGeneration) }
         return value.bytes
     }
 
