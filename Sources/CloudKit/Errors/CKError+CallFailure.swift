@@ -40,7 +40,7 @@ extension CKError {
             self = .failure(
                 .zoneBusy, reason: reason, description: operation.describe(reason),
                 remedy: "Try again when a device of the share's owner was online.", retryAfter: 30)
-        case .tampered(let reason):
+        case .tampered(let reason), .identityUnconfirmed(let reason):
             self = .failure(
                 .internalError, reason: reason, description: operation.describe(reason),
                 remedy: CallFailure.tamperingRemedy)

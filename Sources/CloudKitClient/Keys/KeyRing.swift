@@ -132,7 +132,7 @@ final class KeyRing: Sendable {
                 if isOwn { try pins.began(epoch, ofShare: share) } else { try pins.see(epoch, ofShare: share) }
             }
         } catch let error as EncryptionError {
-            throw .tampered(error.description)
+            throw CallFailure(error)
         } catch {
             throw .accountUnusable("The files of the profile cannot be written")
         }
@@ -150,7 +150,7 @@ final class KeyRing: Sendable {
         do {
             _ = try identities.change { try $0.check(identity, of: user) }
         } catch let error as EncryptionError {
-            throw .tampered(error.description)
+            throw CallFailure(error)
         } catch {
             throw .accountUnusable("The files of the profile cannot be written")
         }
@@ -181,7 +181,7 @@ final class KeyRing: Sendable {
                 }
             }
         } catch let error as EncryptionError {
-            throw .tampered(error.description)
+            throw CallFailure(error)
         } catch let failure as CallFailure {
             throw failure
         } catch {
@@ -298,10 +298,19 @@ extension CallFailure {
         }
     }
 
+    /// Something sealed is not what this device expects.
+    init(_ error: EncryptionError) {
+        switch error {
+        case .identityReplaced: self = .identityUnconfirmed(error.description)
+        default: self = .tampered(error.description)
+        }
+    }
+
     /// Something sealed does not open, or cannot be made.
     package init(_ error: EncryptionError, record: String) {
         switch error {
         case .noKey: self = .keysMissing("Record '\(record)': \(error)")
+        case .identityReplaced: self = .identityUnconfirmed("Record '\(record)': \(error)")
         default: self = .tampered("Record '\(record)': \(error)")
         }
     }

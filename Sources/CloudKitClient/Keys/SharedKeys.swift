@@ -118,6 +118,13 @@ struct SharedKeys: Sendable {
     /// A Boolean value that indicates whether the zone has shares whose newest key the account does not have yet.
     var isWaiting: Bool { newest.contains { share, epoch in shareKeys[share]?[epoch] == nil } }
 
+    /// The failure of a share whose keys are those of a user with other keys than this device knows; nil: there is none.
+    var unconfirmedIdentity: CallFailure? {
+        refusals.sorted { $0.key < $1.key }.lazy.map(\.value).first {
+            if case .identityUnconfirmed = $0 { true } else { false }
+        }
+    }
+
     /// Stores the current epoch of a share as the cloud reports it.
     ///
     /// - Throws: `tampered` for one below an earlier one: values sealed under its key are open to users who were
@@ -308,7 +315,7 @@ extension SharedKeys {
             do throws(EncryptionError) {
                 try addRing(try ShareKeyring(bytes: blob, share: share), key)
             } catch {
-                throw .tampered(error.description)
+                throw CallFailure(error)
             }
         }
         noteAuthority(from: keys.epochs, of: share, for: access, isOwner: isOwner)
@@ -377,7 +384,7 @@ extension SharedKeys {
                 do throws(EncryptionError) {
                     invitation = try SealedShareInvitation(bytes: wrap, share: share)
                 } catch {
-                    throw .tampered(error.description)
+                    throw CallFailure(error)
                 }
                 return try trust(invitation, slot)
             }

@@ -145,8 +145,8 @@ extension DatabaseRequests {
     /// - Parameters:
     ///   - desiredKeys: The names of the fields that were asked for; nil: all.
     ///   - exchange: The exchange of states that the request began; nil: none.
-    /// - Throws: `CallFailure.keysMissing` where this device has no keys at all, and the failure of the connection where keys could not be
-    ///   looked up: a reader of a feed must not pass over records that can be opened later.
+    /// - Throws: `CallFailure.keysMissing` where this device has no keys at all, the failure of the connection where keys could not be
+    ///   looked up, and `.identityUnconfirmed` where the user has to confirm the owner's new keys: a reader of a feed must not pass over records that can be opened later.
     func opened(
         _ page: ZoneChangesPage, desiredKeys: [String]?, exchange: ZoneExchange?
     ) async throws -> OpenedChanges {
@@ -161,6 +161,11 @@ extension DatabaseRequests {
             // Without the newest key of the zone's shares the page waits: it opens when the key has arrived.
             if scope == .shared, case .waitingForKey = failure, try await zoneKeys(page.zoneID).shared.isWaiting {
                 throw failure
+            }
+            // What the owner has sealed under other keys opens once the user of this device has confirmed them.
+            if case .identityUnconfirmed = failure { throw failure }
+            if scope == .shared, let unconfirmed = try await zoneKeys(page.zoneID).shared.unconfirmedIdentity {
+                throw unconfirmed
             }
         }
         let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }

@@ -25,6 +25,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     case waitingForKey(String)
     /// Something sealed does not open, or the cloud went back in time; the text says what.
     case tampered(String)
+    /// A user has other keys than this device knows, which its user has to confirm; the text says whose.
+    case identityUnconfirmed(String)
     /// The cloud says that it was restored from a backup, and has a record in an older version than this device has seen.
     ///
     /// - Parameter restoredTo: The time of the state to which it went back, in milliseconds since 1970; 0 if it is not known.
@@ -120,7 +122,7 @@ package enum CallFailure: Error, Hashable, Sendable {
             default: return false
             }
         case .limitExceeded, .invalidArguments, .beyondWebServices, .keysMissing, .waitingForKey, .tampered,
-            .lostVersion, .assetFileNotFound,
+            .identityUnconfirmed, .lostVersion, .assetFileNotFound,
             .assetFileModified, .assetNotAvailable, .assetDamaged, .assetCacheUnusable:
             return false
         }

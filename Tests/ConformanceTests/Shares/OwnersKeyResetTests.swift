@@ -72,6 +72,36 @@ import Testing
         }
     }
 
+    @Test func `B-CHG-15 a page of changes waits until the user has confirmed the owner's new keys`() async throws {
+        try await SharingHousehold.run { home in
+            let (ada, ben) = (home.ada.privateCloudDatabase, home.ben.sharedCloudDatabase)
+            let zone = try await ada.save(CKRecordZone(zoneName: "Notes")).zoneID
+            let folder = CKRecord(recordType: "Folder", recordID: CKRecord.ID(recordName: "Folder", zoneID: zone))
+            _ = try await ada.modifyRecords(saving: [folder, note("One", in: zone)], deleting: [])
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            let token = try await ben.recordZoneChanges(inZoneWith: theirs, since: nil).changeToken
+            _ = try await home.signedIn.ada.reset(SharingHousehold.password)
+            #expect(try await ada.record(for: share.recordID) is CKShare)
+            #expect(try home.confirmParticipants(on: home.signedIn.ada) == 1)
+            #expect(try await ada.record(for: share.recordID) is CKShare)
+            try await ada.save(note("Ada's", in: zone, secret: "secret of Ada's"))
+            for _ in 0..<2 {
+                let error = await #expect(throws: CKError.self) {
+                    try await ben.recordZoneChanges(inZoneWith: theirs, since: token)
+                }
+                #expect(error?.localizedDescription.contains("compare fingerprints") == true)
+            }
+            let bens = home.signedIn.ben.signIn
+            try bens.trust(try await bens.identity(ofAddress: "ada@example.com", container: home.cloud.container))
+            let page = try await ben.recordZoneChanges(inZoneWith: theirs, since: token)
+            let id = CKRecord.ID(recordName: "Ada's", zoneID: theirs)
+            let record = try page.modificationResultsByID[id]?.get().record
+            #expect(record?.encryptedValues["secret"] == "secret of Ada's")
+        }
+    }
+
     @Test(arguments: [false, true])
     func `B-ZN-12, B-TM-12 a share in which nothing was sealed lives on with fresh keys after its owner's were reset`(
         wholeZone: Bool
