@@ -62,7 +62,7 @@ extension History {
             let device = devices.first(where: { $0.user.name == user.name }), let app = device.app,
             let place = circle(of: device)
         {
-            await Step(history: self, device: device, app: app, place: place, chance: chance).accept()
+            await Step(history: self, device: device, app: app, place: place, chance: chance).acceptAgain()
         }
         for (device, zoneID) in [(devices[0], club), (circleOwnersDevice, Self.circle)] {
             guard let app = device.app else { continue }

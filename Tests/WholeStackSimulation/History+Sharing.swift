@@ -426,7 +426,10 @@ extension Step {
     /// Accepts the share as a guest.
     func accept() async {
         guard let sharing = history.sharing else { return }
-        if device.user.name == sharing.oneTimeGuest { return await acceptOneTimeLink() }
+        if device.user.name == sharing.oneTimeGuest {
+            if let link = chance.one(of: sharing.oneTimeLinks.value) { await accept(link) }
+            return
+        }
         guard let url = sharing.link else { return }
         let rights: [SharingLedger.Right: Bool] =
             sharing.isPublic ? [.isParticipant: true, .hasAccepted: true] : [.hasAccepted: true]
@@ -435,9 +438,15 @@ extension Step {
         }
     }
 
-    /// Accepts the share by one of its one-time links.
-    private func acceptOneTimeLink() async {
-        guard let sharing = history.sharing, let link = chance.one(of: sharing.oneTimeLinks.value) else { return }
+    /// Opens the links of the share again, as a guest with new keys: one of them is that by which the guest came.
+    func acceptAgain() async {
+        guard let sharing = history.sharing, device.user.name == sharing.oneTimeGuest else { return await accept() }
+        for link in sharing.oneTimeLinks.value { await accept(link) }
+    }
+
+    /// Accepts the share by a one-time link.
+    private func accept(_ link: (url: URL, mayWrite: Bool)) async {
+        guard let sharing = history.sharing else { return }
         // It may change nothing for one who has a part already.
         let change = sharing.begin([.mayWrite: link.mayWrite, .isAdministrator: false], of: device.user.name, at: now)
         await changeMembership([.isParticipant: true, .hasAccepted: true], "accept") {

@@ -67,7 +67,8 @@ extension CallFailure {
             [failure.reason, failure.remedy].compactMap(\.self).joined(separator: "; ") + " (\(failure.code.rawValue))"
         case .limitExceeded(let reason), .invalidArguments(let reason), .beyondWebServices(let reason),
             .misconfigured(let reason), .accountUnusable(let reason), .keysMissing(let reason),
-            .waitingForKey(let reason), .tampered(let reason), .identityUnconfirmed(let reason), .accountVerificationRequired(let reason),
+            .waitingForKey(let reason), .tampered(let reason), .identityUnconfirmed(let reason),
+            .accountVerificationRequired(let reason),
             .assetFileNotFound(let reason), .assetFileModified(let reason), .assetNotAvailable(let reason),
             .assetDamaged(let reason):
             reason

@@ -326,7 +326,7 @@ import Testing
         }
     }
 
-    @Test func `B-SHN-01 a member who opens other links of the share stays the one whom the own link let in`() async throws {
+    @Test func `B-SHN-01 a member who opens other links keeps the proof of the own one`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = CKShare(rootRecord: folder)
