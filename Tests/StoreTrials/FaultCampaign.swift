@@ -67,20 +67,25 @@ struct FaultCampaign {
         let folder = NSTemporaryDirectory() + "/store-trial-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
-        let before = openFileCount()
         let memory = faulty_files_memory()
         let trial = FaultTrial(fault, folder: folder)
         let count = await trial.run(at: number, persistent: persistent)
         var problems = trial.problems
-        let after = openFileCount()
-        if after > before { problems.append("\(after - before) files stay open") }
+        let open = openFiles(in: folder)
+        if !open.isEmpty { problems.append("\(open.count) files stay open: \(open)") }
         if number > 0, faulty_files_memory() > memory {
             problems.append("\(faulty_files_memory() - memory) bytes stay allocated")
         }
         return Result(callCount: count, errorCount: trial.errorCount, problems: problems)
     }
 
-    private static func openFileCount() -> Int {
-        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+    /// Returns the names of the files below a folder that this process has open; those of the runtime itself, such as its timers, come when
+    /// they are first needed.
+    private static func openFiles(in folder: String) -> [String] {
+        let links = "/proc/self/fd/"
+        let name = "/" + URL(fileURLWithPath: folder).lastPathComponent + "/"
+        return ((try? FileManager.default.contentsOfDirectory(atPath: links)) ?? [])
+            .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: links + $0) }
+            .filter { $0.contains(name) }
     }
 }

@@ -145,7 +145,7 @@ final class KeyRing: Sendable {
     /// Stores an identity that the cloud's directory shows.
     ///
     /// - Parameter user: A name that `IdentityPins.name(of:in:)` made.
-    /// - Throws: `CallFailure.tampered` where another process has stored another one meanwhile.
+    /// - Throws: `CallFailure.identityUnconfirmed` where another process has stored another one meanwhile.
     func pin(_ identity: PublicIdentity, of user: String) throws(CallFailure) {
         do {
             _ = try identities.change { try $0.check(identity, of: user) }
@@ -158,8 +158,8 @@ final class KeyRing: Sendable {
 
     /// Opens an invitation of identities that are known (B-TM-08).
     ///
-    /// - Throws: `CallFailure.waitingForKey` where an identity was not found in the cloud's directory; `CallFailure.tampered` where an identity is not the known one, a signature is invalid, or the epoch is
-    ///   lower than an earlier one.
+    /// - Throws: `CallFailure.waitingForKey` where an identity was not found in the cloud's directory; `.identityUnconfirmed` where an identity
+    ///   is not the known one; `.tampered` where a signature is invalid, or the epoch is lower than an earlier one.
     func open(
         _ invitation: SealedShareInvitation, slot: String, as access: ShareKeyAccess
     ) throws(CallFailure) -> ShareKey {

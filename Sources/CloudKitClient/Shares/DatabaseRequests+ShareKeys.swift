@@ -46,6 +46,8 @@ extension DatabaseRequests {
             return nil
         } catch CallFailure.tampered(let reason) {
             return .tampered(reason)
+        } catch CallFailure.identityUnconfirmed(let reason) {
+            return .identityUnconfirmed(reason)
         } catch {
             // Without an answer no new identity is given a key, and known ones are.
             return nil

@@ -98,14 +98,6 @@ package struct ZoneHeader: Hashable, Sendable {
         deletedStatementVersion = max(deletedStatementVersion, version)
     }
 
-    /// Notes that the zone takes the place of one that has ended, whose records devices remember: a save that waited for its network since
-    /// then is made anew, above their versions (B-ENC-07).
-    ///
-    /// - Parameter now: Milliseconds since 1970, as the first versions of records.
-    package mutating func noteEarlierZone(now: Int64) {
-        deletedStatementVersion = max(deletedStatementVersion, UInt64(clamping: now))
-    }
-
     /// Milliseconds by which clocks of devices are expected to be ahead.
     private static let clockDifferenceMax: Int64 = 300_000
 
