@@ -67,25 +67,25 @@ struct FaultCampaign {
         let folder = NSTemporaryDirectory() + "/store-trial-" + UUID().uuidString
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
+        let before = openFiles()
         let memory = faulty_files_memory()
         let trial = FaultTrial(fault, folder: folder)
         let count = await trial.run(at: number, persistent: persistent)
         var problems = trial.problems
-        let open = openFiles(in: folder)
-        if !open.isEmpty { problems.append("\(open.count) files stay open: \(open)") }
+        let left = openFiles().difference(from: before).insertions
+        if !left.isEmpty { problems.append("\(left.count) files stay open: \(left)") }
         if number > 0, faulty_files_memory() > memory {
             problems.append("\(faulty_files_memory() - memory) bytes stay allocated")
         }
         return Result(callCount: count, errorCount: trial.errorCount, problems: problems)
     }
 
-    /// Returns the names of the files below a folder that this process has open; those of the runtime itself, such as its timers, come when
-    /// they are first needed.
-    private static func openFiles(in folder: String) -> [String] {
+    /// Returns the names of everything that this process has open, but for the timers and queues of its runtime, which come when they are first
+    /// needed.
+    private static func openFiles() -> [String] {
         let links = "/proc/self/fd/"
-        let name = "/" + URL(fileURLWithPath: folder).lastPathComponent + "/"
         return ((try? FileManager.default.contentsOfDirectory(atPath: links)) ?? [])
             .compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: links + $0) }
-            .filter { $0.contains(name) }
+            .filter { !$0.hasPrefix("anon_inode:") }.sorted()
     }
 }

@@ -229,7 +229,7 @@ final class SimulatedDevice: Sendable {
         switch keys {
         case .opened: break
         case .made(let words): user.recoveryWords.value = [words.joined(separator: " ")]
-        case .locked: hadNoKeys.value = !user.hasOperatorsPassword.value
+        case .locked: if !user.hasOperatorsPassword.value { hadNoKeys.value = true }
         }
     }
 
