@@ -59,6 +59,8 @@ struct Model {
         /// Counts the zones of this name.
         var incarnation = 0
         var keyEpoch: UInt32 = 0
+        /// The version that first statements have to be above, because there were earlier zones of this name.
+        var statementFloor: UInt64 = 0
         var items: [String: Content] = [:]
         /// The keys of the records at their last save.
         var protections: [String: Protection] = [:]

@@ -14,6 +14,7 @@ extension Simulation {
             model[place].keyEpoch = zone.keyEpoch
             if model[place].state == .live { return }
             model[place].end(.live)
+            if model[place].incarnation > 0 { model[place].statementFloor = UInt64(world.time.now) - 1 }
             model[place].incarnation += 1
         }
     }

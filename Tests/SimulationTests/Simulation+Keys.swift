@@ -153,7 +153,7 @@ extension Simulation {
             // "secret" is the only field with a sealed value, so that nothing of the earlier statement stays.
             let base = try held?.isStated == true ? RecordStatement(held?.protection?.statement ?? []) : nil
             protection.statement = try RecordStatement(
-                after: base, version: base.map { $0.version + 1 } ?? UInt64(fresh()), values: [value],
+                after: base, version: base.map { $0.version + 1 } ?? nextStatementVersion(), values: [value],
                 facts: .init(parent: parent, created: held?.created, user: keys.access.user), sealer: cipher.sealer
             ).bytes
             edit.secret = SealedSecret(plain: plain, field: field, protection: protection)

@@ -28,6 +28,8 @@ final class Simulation {
     var chance: SplitMix64
     /// The counter that makes values and share names unique.
     var counter = 0
+    /// The last version of a first statement.
+    var statementVersion: UInt64 = 0
     /// The percentage of requests that fail.
     var trouble = 0
     /// The known links and their targets.
@@ -115,6 +117,13 @@ final class Simulation {
     func fresh() -> Int {
         counter += 1
         return counter
+    }
+
+    /// Returns the version of a record's first statement: the time, or the one after the last, as devices that know earlier records of a name
+    /// choose it.
+    func nextStatementVersion() -> UInt64 {
+        statementVersion = max(statementVersion + 1, UInt64(world.time.now))
+        return statementVersion
     }
 
     // MARK: Requests

@@ -40,7 +40,8 @@ package struct ZoneHeader: Hashable, Sendable {
     package var clientChangeToken: Bytes?
     /// The epoch under which values have to be sealed now; never goes back, not even when the zone is made again.
     package var keyEpoch: UInt32
-    /// The highest version in which a statement of a deleted record of the default zone was, which keeps no tombstones; 0: there was none.
+    /// The version that first statements of records have to be above (B-ENC-07): the highest one of deleted records of the default zone, which
+    /// keeps no tombstones, or the time at which the zone took the place of an earlier one; 0: any will do.
     package private(set) var deletedStatementVersion: UInt64 = 0
     /// The way in which the zone is shared.
     package var sharing = ZoneSharing.none
@@ -96,6 +97,14 @@ package struct ZoneHeader: Hashable, Sendable {
             version <= UInt64(clamping: now + Self.clockDifferenceMax)
         else { return }
         deletedStatementVersion = max(deletedStatementVersion, version)
+    }
+
+    /// Notes that the zone takes the place of one that has ended, whose records devices remember: a save that waited for its network since
+    /// then is made anew, above their versions (B-ENC-07).
+    ///
+    /// - Parameter now: Milliseconds since 1970, as the first versions of records are. What is made in that millisecond is not above it yet.
+    package mutating func noteEarlierZone(now: Int64) {
+        deletedStatementVersion = max(deletedStatementVersion, UInt64(clamping: now - 1))
     }
 
     /// Milliseconds by which clocks of devices are expected to be ahead.

@@ -143,10 +143,10 @@ extension RequestFailure {
         .staleRecordStatement, "the record's encrypted values have changed",
         remedy: "Fetch the record, make a statement from its present one and save it again.")
 
-    /// A first statement whose version is not above the last one, `version`, of a deleted record of the name.
+    /// A first statement whose version is not above those of earlier records of the name, `version` at most.
     package static func staleRecordStatement(after version: UInt64) -> RequestFailure {
         var failure = RequestFailure(
-            .staleRecordStatement, "a record of this name was deleted in version \(version)",
+            .staleRecordStatement, "earlier records of this name had versions up to \(version)",
             remedy: "Make a statement with a higher version and save the record again.")
         failure.lastVersion = version
         return failure

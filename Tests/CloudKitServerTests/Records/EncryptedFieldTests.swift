@@ -14,13 +14,14 @@ extension Protection {
     /// - Parameters:
     ///   - held: The protection of the version that it is made from; nil: of none.
     ///   - created: The creation that the statement names; nil: none.
-    func stated(_ number: UInt8 = 1, after held: Protection? = nil, created: Int64? = nil) -> Protection {
+    func stated(_ number: UInt64 = 1, after held: Protection? = nil, created: Int64? = nil) -> Protection {
         let previous = held.map { StatementForm.tag(of: $0.statement) } ?? StatementForm.noTag[...]
-        var statement: [UInt8] = [1, 0, 0, 0, 0, 0, 0, 0, number]
+        var statement: [UInt8] = [1]
+        withUnsafeBytes(of: number.bigEndian) { statement.append(contentsOf: $0) }
         statement += previous
         withUnsafeBytes(of: (created ?? 0).bigEndian) { statement.append(contentsOf: $0) }
         statement += [0, 0]
-        statement += Array(repeating: number, count: 28)
+        statement += Array(repeating: UInt8(truncatingIfNeeded: number), count: 28)
         var protection = self
         protection.statement = statement
         return protection
@@ -84,7 +85,7 @@ extension Protection {
             func modify(_ operation: RecordOperation) async throws -> RecordOutcome {
                 try await save(test, operation, zone: "_defaultZone")
             }
-            func create(_ name: String, _ version: UInt8) async throws -> RecordOutcome {
+            func create(_ name: String, _ version: UInt64) async throws -> RecordOutcome {
                 try await modify(
                     secret(.create, name, [.set(sealedField("text"))], Protection(epoch: 0).stated(version)))
             }
@@ -110,19 +111,43 @@ extension Protection {
     {
         try await withCloud(engine) { test in
             try await test.makeZone()
-            func create(_ number: UInt8) async throws -> RecordOutcome {
+            func create(_ number: UInt64) async throws -> RecordOutcome {
                 try await save(
                     test, secret(.create, "R", [.set(sealedField("text"))], Protection(epoch: 0).stated(number)))
             }
             #expect(try await create(5).record != nil)
             _ = try await save(test, RecordOperation(.forceDelete, RecordChange(recordName: "R")))
-            for number: UInt8 in [4, 5] {
+            for number: UInt64 in [4, 5] {
                 let refused = try await create(number).failure
                 #expect(refused?.code == .staleRecordStatement)
                 // A save that arrives twice is known by its tag; it has no use for a number.
                 #expect(refused?.lastVersion == (number == 5 ? nil : 5))
             }
             #expect(try await create(6).record != nil)
+        }
+    }
+
+    /// A save that waited for its network since the earlier zone has a lower one than devices have seen there.
+    @Test(arguments: Engine.allCases)
+    func `B-ENC-07 a record in a zone that was made again needs a version above the time of that`(_ engine: Engine)
+        async throws
+    {
+        try await withCloud(engine) { test in
+            func create(_ name: String, _ version: UInt64) async throws -> RecordOutcome {
+                try await save(
+                    test,
+                    secret(.create, name, [.set(sealedField("text"))], Protection(epoch: 0).stated(version)))
+            }
+            let zone = try await test.makeZone().id
+            #expect(try await create("R", 5).record != nil)
+            let made = try await ModifyZones(test.cloud).run(
+                [.delete(zone), .create(zone)], in: TestCloud.address(.private), by: device)
+            #expect(made.allSatisfy { $0.failure == nil })
+            let time = UInt64(test.time.now)
+            let refused = try await create("R", 5).failure
+            #expect(refused?.code == .staleRecordStatement && refused?.lastVersion == time - 1)
+            #expect(try await create("R", time - 1).failure?.lastVersion == time - 1)
+            #expect(try await create("R", time).record != nil)
         }
     }
 

@@ -52,7 +52,7 @@ import Testing
 
     @Test func `B-ENC-07 a record that is created again has a higher version than the deleted one`() {
         let deleted = LastStatement(version: 5, tag: Array(repeating: 9, count: StatementForm.tagBytes))
-        for number: UInt8 in [1, 5] {
+        for number: UInt64 in [1, 5] {
             let sent = Protection(epoch: 0).stated(number)
             #expect(decide([value("s")], sent: sent, deleted: deleted) == .refuse(.staleRecordStatement(after: 5)))
         }

@@ -62,6 +62,18 @@ export async function checkEncryption(check) {
     const each = await db.saveRecords(records, { zoneID, atomic: false });
     return [all.errors.map((error) => error.ckErrorCode), each.errors.map((error) => error.ckErrorCode), each.records.map((record) => record.recordName)];`);
   assert.deepEqual(parts, [["ENCRYPTION_ERROR", "ATOMIC_ERROR"], ["ENCRYPTION_ERROR"], ["company"]]);
+  const late = await run(`
+    const again = { zoneName: "Again" };
+    for (const step of ["saveRecordZones", "deleteRecordZones", "saveRecordZones"]) await db[step](again);
+    const { now } = Date;
+    Date.now = () => now() - 60_000;
+    try {
+      const response = await db.saveRecords({ recordName: "late", recordType: "Note", fields: { secret: { value: "from a clock behind", isEncrypted: true } } }, { zoneID: again });
+      return response.errors.map(String);
+    } finally {
+      Date.now = now;
+    }`);
+  assert.deepEqual(late, []);
   say("a device and a browser of one account read and change each other's records and files");
 
   // Keys are kept, and cannot be read out.

@@ -2,8 +2,6 @@
  * Encryption for `welkin.js`, by WebCrypto: the formats of docs/encryption.md, and the look-ups of docs/directory.md.
  *
  * Keys are kept as `CryptoKey`s that no script can read out. Keys below them are bytes in the page's memory.
- *
- * @module welkin-encryption
  */
 
 const subtle = globalThis.crypto?.subtle;
@@ -1291,7 +1289,7 @@ class Keys {
     try {
       at.key = await this.recordKey(zone, database, record.recordName, at.epoch);
     } catch (error) {
-      // Nothing that was asked for is sealed: what is plain can be read without a key.
+      // Plain fields can be read without a key.
       if (!hasNoKey(error) || hasSealed) throw error;
       return record;
     }
@@ -1357,11 +1355,13 @@ class Keys {
         const statement = item.operation?.record.protection?.statement;
         const answer = results[item.index];
         if (statement && !answer.serverErrorCode && answer.protection?.statement !== statement) {
-          results[item.index] = refusal(item.record, new EncryptionError("the cloud answered the save with another version than the saved one"));
+          results[item.index] = refusal(item.record, new EncryptionError("the cloud saved another version"));
         }
       }
       const stale = pending.filter((item) => isStale(results[item.index]));
       if (stale.length === 0 || attempt >= 3) break;
+      // Of an earlier record, up to half of all versions.
+      for (const { index } of stale) zone.last = Math.max(zone.last || 0, results[index].lastVersion % 2 ** 47 || 0);
       if (!isAtomic) pending = stale;
     }
     return this.open(database, results, desiredKeys);
@@ -1460,7 +1460,7 @@ class Keys {
     const at = { record: place, recordType, epoch, key };
     const values = new Map();
     const files = [];
-    // With other wraps all values are sealed again, and only if no other device changed them meanwhile.
+    // With other wraps all values are sealed again, if no other device changed them.
     const isRewrapped = current && (!isSameKey || isMoved);
     if (isRewrapped) this.reseal(record, current, files);
     for (const [field, value] of Object.entries(record.fields)) {
@@ -1491,7 +1491,7 @@ class Keys {
       if (!base && values.size === 0) return;
       const seen = this.versions.get(`${zone.key} ${name}`)?.version || 0;
       const facts = { parent, creator: current?.record.created?.userRecordName, created: current?.record.created?.timestamp };
-      record.protection.statement = toBase64(await makeStatement(at, base, base ? base.version + 1 : Math.max(Date.now(), seen + 1), values, facts));
+      record.protection.statement = toBase64(await makeStatement(at, base, base ? base.version + 1 : Math.max(Date.now(), seen + 1, zone.last + 1 || 0), values, facts));
     };
     return operation;
   }
@@ -1568,7 +1568,7 @@ class Keys {
   async planShare(zone, database, planned, root) {
     const [{ record: share }] = planned;
     const zoneEpoch = await this.zoneEpoch(zone, database, true);
-    // In a later epoch what lies below the root may have to be sealed again: a device does that, and gives the share its keys.
+    // In a later epoch records below the root may have to be sealed again: a device does that, and gives the share its keys.
     if (!zone.isOwn || zoneEpoch > 0) return;
     const place = this.record(zone, share.recordName);
     const epoch = zoneEpoch + 1;
@@ -1619,7 +1619,7 @@ class Keys {
 
 const isStale = (result) => ["staleKeyEpoch", "staleRecordStatement"].includes(result?.failure);
 
-/** Whether a save sets, removes or moves what a statement covers. */
+/** Whether a save changes what a statement covers. */
 function needsSealing({ operationType, record, shareKey: begun }) {
   if (/delete/i.test(operationType) || record.recordType === shareType) return false;
   const fields = Object.values(record.fields || {});
