@@ -114,6 +114,8 @@ final class FeedApp: Sendable {
         guard !due.isEmpty else { return true }
         var configurations: [CKRecordZone.ID: CKFetchRecordZoneChangesOperation.ZoneConfiguration] = [:]
         for zone in due {
+            // A feed that is read from the beginning reports no deletions of what an earlier, incomplete fetch has shown.
+            if zone.token == nil { memory.value.zones[Self.key(zone.id)]?.stamps = [:] }
             let configuration = CKFetchRecordZoneChangesOperation.ZoneConfiguration()
             configuration.previousServerChangeToken = zone.token.flatMap(Self.token)
             if let pageMax { configuration.resultsLimit = pageMax }

@@ -25,7 +25,8 @@ extension History {
 
     /// Lets another user sign in on a device for a while, in the midst of what its apps do.
     func visit(_ device: SimulatedDevice) async {
-        guard let visitor, let app = device.app else { return }
+        // Notes that were written while nobody was signed in are for whom the engine sees first.
+        guard let visitor, let app = device.app, await !app.notes.isSignedOut else { return }
         device.isVisited.value = true
         // Steps of several calls would begin the later ones for the visitor.
         for _ in 0..<50 where device.steps.value > 0 { try? await Task.sleep(for: .milliseconds(200)) }

@@ -21,6 +21,8 @@ actor NotesApp: CKSyncEngineDelegate {
         var unseen: Set<String>?
         /// The notes that the cloud had no room for.
         var refused: Set<String>?
+        /// Whether the engine has reported that the user signed out, and no user since.
+        var isSignedOut: Bool?
     }
 
     static let zone = CKRecordZone(zoneName: "Notes")
@@ -52,6 +54,8 @@ actor NotesApp: CKSyncEngineDelegate {
 
     var notes: [String: Note] { memory.notes }
     var acknowledged: [String: Int] { memory.acknowledged }
+    /// Whether what the app has may belong to any user who signs in next.
+    var isSignedOut: Bool { memory.isSignedOut == true }
     var hasPending: Bool {
         guard let state = engine?.state else { return true }
         return !state.pendingRecordZoneChanges.isEmpty || !state.pendingDatabaseChanges.isEmpty
@@ -104,6 +108,7 @@ actor NotesApp: CKSyncEngineDelegate {
             memory.state = event.stateSerialization
             store()
         case .accountChange(let event):
+            if case .signOut = event.changeType { memory.isSignedOut = true } else { memory.isSignedOut = nil }
             if case .signIn = event.changeType {
                 sendAll(syncEngine)
             } else if case .signOut = event.changeType, endings?.signsOut == true {

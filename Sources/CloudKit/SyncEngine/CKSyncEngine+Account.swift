@@ -61,7 +61,7 @@ extension SyncState {
     }
 
     /// Whether the user is still to be noted to whom changes belong that are added before the engine looks.
-    var wantsFirstUser: Bool { user == nil && firstUser == nil && !wasSignedOut }
+    var wantsFirstUser: Bool { user == nil && firstUser == nil }
 }
 
 extension CKSyncEngine {
@@ -85,8 +85,8 @@ extension CKSyncEngine {
         database.configured(group, for: verifiedAccount.withLock { $0 })
     }
 
-    /// Notes the user to whom the app's changes belong before the engine looks for the first time, which takes a network: another one may be
-    /// signed in by then.
+    /// Notes the user to whom the app's changes belong before the engine looks for the first time, or again after a user has signed out, which
+    /// takes a network: another one may be signed in by then.
     func noteFirstUser() {
         guard state.value.wantsFirstUser, let user = database.connection.cloud.account.userRecordName else { return }
         state.revise { state in

@@ -40,7 +40,7 @@ public final class CKSyncEngine: CustomStringConvertible, Sendable {
         automation =
             configuration.automaticallySync && configuration.database.scope != .public
             ? SyncAutomation(configuration.database.connection.cloud.clientEnvironment) : nil
-        noteFirstUser()
+        if !state.value.wasSignedOut { noteFirstUser() }
         state.addObserver(self)
         LivingEngines.add(self, of: configuration.delegate)
         automation?.start(self)

@@ -2,8 +2,8 @@
 struct SyncState: Sendable {
     /// The user's record name when the engine last looked; nil: none, or it never looked.
     var user: String?
-    /// The user who was signed in when the app added changes, or began, before the engine ever looked; nil: none, or one whose name only the
-    /// cloud knows.
+    /// The user who was signed in when the app added changes, or began, before the engine ever looked, or has looked again after a user signed
+    /// out; nil: none, or one whose name only the cloud knows.
     var firstUser: String?
     /// A user was signed in and no longer is: changes added since belong to no user (B-SYN-12).
     var wasSignedOut = false

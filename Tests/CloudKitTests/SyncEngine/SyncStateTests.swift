@@ -184,6 +184,16 @@ import Testing
         #expect(state.transition(to: "_bob") == .none)
     }
 
+    @Test func `B-SYN-12 changes from before a new look after a user signed out belong to the user who was signed in`() {
+        var state = SyncState(user: "_ada")
+        _ = state.follow(.signOut("_ada"))
+        #expect(state.wantsFirstUser)
+        state.firstUser = "_ada"
+        #expect(state.transition(to: nil) == .none)
+        #expect(state.transition(to: "_ada") == .signIn("_ada"))
+        #expect(state.transition(to: "_bob") == .switchAccounts("_ada", "_bob"))
+    }
+
     @Test func `B-LIM-04 a batch takes 250 changes at most and stays below the size of a request`() async {
         let many = (0..<300).map { CKSyncEngine.PendingRecordZoneChange.saveRecord(id("\($0)")) }
         let batch = await CKSyncEngine.RecordZoneChangeBatch(pendingChanges: many) {

@@ -450,6 +450,30 @@ import Testing
         }
     }
 
+    @Test func `B-SYN-12 changes that a user added after signing in again do not go to the next user`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let ada = try await cloud.credentials(of: cloud.addUser("ada"))
+            let bob = try await cloud.credentials(of: cloud.addUser("bob"))
+            let account = SwitchingAccount(ada)
+            let database = CKContainer(
+                identifier: cloud.container, endpoint: cloud.endpoint, account: account,
+                transport: HTTPTransport.shared
+            ).privateCloudDatabase
+            let app = try Notebook(database)
+            try await app.syncEngine.fetchChanges()
+            account.become(nil)
+            await expect(.notAuthenticated) { try await app.syncEngine.fetchChanges() }
+            account.become(ada)
+            await app.write("n", "Ada's", edit: 1)
+            account.become(bob)
+            await app.forgetLog()
+            try await app.syncEngine.sendChanges()
+            #expect(await app.log.first { $0 != "stateUpdate" } == "accountChange(switchAccounts)")
+            #expect(await app.notes.isEmpty)
+            #expect(try await database.allRecordZones().map(\.zoneID) == [.default])
+        }
+    }
+
     @Test func `B-SYN-12 accounts that changed while the app was away are one event`() async throws {
         try await ThrowawayCloud.run { cloud in
             let ada = try await cloud.device(of: cloud.addUser("ada"))
