@@ -3,6 +3,8 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +15,7 @@
 #include <time.h>
 
 // Of unistd.h, whose functions are replaced here.
-extern int fork(void);
+extern int fork(void), access(const char *path, int mode);
 
 // MARK: Numbers
 
@@ -308,24 +310,88 @@ long syscall(long number, ...) {
 
 int getentropy(void *bytes, size_t count) { return syscall(SYS_getrandom, bytes, count, 0) == (long)count ? 0 : -1; }
 
-// Foundation makes UUIDs from what it reads from a file of randomness.
+// MARK: Files
 
-static bool is_randomness[1024];
+enum { DISKS_MAX = 16, FILES_MAX = 1024 };
+
+typedef struct {
+    char folder[48];
+    bool is_full;
+} FullDisk;
+
+/// The disks that were ever full. A file has the number of its disk, counted from 1; 0: none of them.
+static FullDisk disks[DISKS_MAX];
+static unsigned char disk_of_file[FILES_MAX];
+
+/// Foundation makes UUIDs from what it reads from a file of randomness.
+static bool is_randomness[FILES_MAX];
+
+void deterministic_fill_disk(const char *folder, bool is_full) {
+    for (int i = 0; i < DISKS_MAX; i++) {
+        if (disks[i].folder[0] == 0) {
+            if (!is_full) return;
+            snprintf(disks[i].folder, sizeof disks[i].folder, "%s", folder);
+        }
+        if (strcmp(disks[i].folder, folder) != 0) continue;
+        disks[i].is_full = is_full;
+        return;
+    }
+    abort();
+}
+
+static unsigned char disk_of(const char *path) {
+    for (int i = 0; i < DISKS_MAX && disks[i].folder[0]; i++) {
+        if (strstr(path, disks[i].folder)) return (unsigned char)(i + 1);
+    }
+    return 0;
+}
+
+/// Whether something cannot be written; sets the error number.
+static bool has_no_room(unsigned char disk) {
+    if (disk == 0 || !disks[disk - 1].is_full) return false;
+    errno = ENOSPC;
+    return true;
+}
+
+static bool has_no_room_in_file(int file) { return file >= 0 && file < FILES_MAX && has_no_room(disk_of_file[file]); }
 
 int open(const char *path, int flags, ...) {
     static int (*real)(const char *, int, ...);
     if (!real) real = dlsym(RTLD_NEXT, "open");
+    unsigned char disk = disks[0].folder[0] ? disk_of(path) : 0;
+    if (flags & O_CREAT && access(path, 0) != 0 && has_no_room(disk)) return -1;
     va_list list;
     va_start(list, flags);
     int file = real(path, flags, va_arg(list, int));
     va_end(list);
-    if (file >= 0 && file < 1024) is_randomness[file] = strcmp(path, "/dev/urandom") == 0;
+    if (file >= 0 && file < FILES_MAX) {
+        is_randomness[file] = strcmp(path, "/dev/urandom") == 0;
+        disk_of_file[file] = disk;
+    }
     return file;
+}
+
+ssize_t write(int file, const void *bytes, size_t count) {
+    static ssize_t (*real)(int, const void *, size_t);
+    if (!real) real = dlsym(RTLD_NEXT, "write");
+    return has_no_room_in_file(file) ? -1 : real(file, bytes, count);
+}
+
+ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
+    static ssize_t (*real)(int, const void *, size_t, off_t);
+    if (!real) real = dlsym(RTLD_NEXT, "pwrite");
+    return has_no_room_in_file(file) ? -1 : real(file, bytes, count, offset);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    static int (*real)(const char *, mode_t);
+    if (!real) real = dlsym(RTLD_NEXT, "mkdir");
+    return access(path, 0) != 0 && has_no_room(disk_of(path)) ? -1 : real(path, mode);
 }
 
 ssize_t read(int file, void *bytes, size_t count) {
     static ssize_t (*real)(int, void *, size_t);
-    if (is_active && file >= 0 && file < 1024 && is_randomness[file]) {
+    if (is_active && file >= 0 && file < FILES_MAX && is_randomness[file]) {
         fill_randomly(bytes, count);
         return (ssize_t)count;
     }
@@ -336,7 +402,7 @@ ssize_t read(int file, void *bytes, size_t count) {
 int close(int file) {
     static int (*real)(int);
     if (!real) real = dlsym(RTLD_NEXT, "close");
-    if (file >= 0 && file < 1024) is_randomness[file] = false;
+    if (file >= 0 && file < FILES_MAX) is_randomness[file] = disk_of_file[file] = false;
     return real(file);
 }
 

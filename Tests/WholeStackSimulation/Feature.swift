@@ -41,6 +41,8 @@ enum Feature: UInt64 {
     case servers = 2_300_000
     /// The user who may replace the account's keys may own the share that changes, or be its administrator, and the servers' clocks differ.
     case ownerResets = 2_400_000
+    /// The disks of devices are full at times.
+    case fullDisks = 2_500_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

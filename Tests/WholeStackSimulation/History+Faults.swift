@@ -59,6 +59,10 @@ extension History {
     /// - Returns: A device that has started again.
     private func makeTrouble() async -> SimulatedDevice? {
         guard let device = chance.one(of: devices) else { return nil }
+        if has(.fullDisks), chance.percent(15) {
+            device.fillDisk(!device.isDiskFull.value && chance.percent(70))
+            return nil
+        }
         if has(.keyRequests), !device.user.hasOperatorsPassword.value, chance.percent(8) {
             return await replaceWithoutKeys(device) ? device : nil
         }
@@ -162,6 +166,7 @@ extension History {
         await removeFaults()
         for device in devices {
             device.condition.value = SimulatedNetwork.Condition()
+            device.fillDisk(false)
             if device.app == nil { _ = await start(device) }
             await signIn(device)
         }

@@ -191,6 +191,9 @@ extension History {
         if always.contains(error.code) || own.contains(error.code) { return }
         // Its record has another one by now, and the time for which replaced files stay is short.
         if has(.operators), error.code == .assetNotAvailable, ["fetch", "query", "follow"].contains(step) { return }
+        // The time for which uploaded files wait for their record is short, too, and disks fail for long.
+        if has(.operators), error.code == .assetNotAvailable, ["save", "item", "batch", "operation"].contains(step) { return }
+        if has(.fullDisks), error.code == .internalError, error.isForWantOfRoom { return }
         if has(.sessions), [.notAuthenticated, .accountTemporarilyUnavailable].contains(error.code) { return }
         if has(.endings), error.code == .quotaExceeded, place.scope != .public || step == "grow" { return }
         let ofEndings: Set<CKError.Code> = [.zoneNotFound, .userDeletedZone, .unknownItem, .changeTokenExpired]
@@ -215,5 +218,13 @@ extension History {
         }
         // Not its description, which has an address.
         violated("\(step) at \(place.owner)/\(place.zoneID.zoneName): \(error.code) \(error.localizedDescription)")
+    }
+}
+
+extension CKError {
+    /// Whether there was no room on the device's disk.
+    fileprivate var isForWantOfRoom: Bool {
+        let cause = userInfo[NSUnderlyingErrorKey] as? NSError
+        return cause?.domain == NSPOSIXErrorDomain && cause?.code == Int(ENOSPC)
     }
 }

@@ -1,3 +1,4 @@
+import CDeterministicProcess
 import CloudKit
 import CloudKitClient
 import CloudKitDevice
@@ -63,6 +64,10 @@ final class SimulatedDevice: Sendable {
     let hadNoKeys = Shared(false)
     /// Whether the user waits for a new device to sign in.
     let isLost = Shared(false)
+    /// Whether the device's disk is full.
+    let isDiskFull = Shared(false)
+    /// The folder below the profile for files that were fetched, another one in each history of a process; nil: they do not stay.
+    private let filesFolder: String?
     /// The ends of the zone of notes; nil: it stays.
     let notesEndings: NotesEndings?
     /// The network's condition, which outlives the app.
@@ -87,8 +92,9 @@ final class SimulatedDevice: Sendable {
     init(
         _ name: String, of user: SimulatedUser, at cloud: SimulatedCloud,
         apiTokens: [CloudKitModel.Environment: String], _ chance: Chance, planted: PlantedFault?,
-        notesEndings: NotesEndings?
+        notesEndings: NotesEndings?, filesFolder: String?
     ) {
+        self.filesFolder = filesFolder
         self.name = name
         self.user = user
         self.cloud = cloud
@@ -107,7 +113,19 @@ final class SimulatedDevice: Sendable {
     private func configuration(_ environment: CloudKitModel.Environment) -> DeviceConfiguration {
         DeviceConfiguration(
             endpoint: cloud.endpoint, container: SimulatedCloud.container, environment: environment.rawValue,
-            apiToken: apiTokens[environment], profile: profile, profilesFolder: Self.folder)
+            apiToken: apiTokens[environment], profile: profile, profilesFolder: Self.folder,
+            // Files have the system's times, and the cloud's clock shows others.
+            assetCache: filesFolder.map {
+                AssetCacheSettings(folder: "\(Self.folder)/\(profile)/\($0)", ageMax: 1 << 40)
+            })
+    }
+
+    /// Fills the device's disk, or makes room on it.
+    func fillDisk(_ isFull: Bool) {
+        guard isDiskFull.value != isFull else { return }
+        isDiskFull.value = isFull
+        deterministic_fill_disk("\(Self.folder)/\(name).", isFull)
+        cloud.trail.note("\(name) has \(isFull ? "no room" : "room") on its disk")
     }
 
     /// Signs a user in, as on a new device.
@@ -257,6 +275,7 @@ final class SimulatedDevice: Sendable {
     /// - Throws: When the cloud does not answer; then there is no device until the user has tried again.
     func replace(settingPassword password: String? = nil) async throws {
         crash()
+        fillDisk(false)
         isLost.value = true
         isSignedOut.value = false
         registered.value = .max
@@ -276,6 +295,8 @@ final class SimulatedDevice: Sendable {
             // The framework keeps some things for each profile in the process: a restarted device is a profile with the same files.
             let before = "\(Self.folder)/\(profile)"
             life.value += 1
+            deterministic_fill_disk("\(Self.folder)/\(name).", false)
+            defer { deterministic_fill_disk("\(Self.folder)/\(name).", isDiskFull.value) }
             try FileManager.default.copyItem(atPath: before, toPath: "\(Self.folder)/\(profile)")
         } else {
             life.value = 1

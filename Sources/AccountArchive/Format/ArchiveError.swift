@@ -79,6 +79,7 @@ extension CallFailure {
         case .transport(let failure, _): "the cloud did not answer (\(failure)); try again"
         case .deadlineExceeded: "it took too long"
         case .cancelled: "it was cancelled"
+        case .profileUnusable(let failure): "the profile of this device cannot be used: \(failure)"
         case .assetCacheUnusable(let failure): "the folder for files that are fetched cannot be used: \(failure)"
         case .answerMalformed(let status): "the answer was not one of a cloud (HTTP status \(status))"
         }

@@ -32,6 +32,11 @@ extension CKError {
                 remedy: "Begin it again for the user who is signed in now.")
         case .accountUnusable(let reason):
             self = .failure(.notAuthenticated, reason: reason, remedy: "Sign in again with: welkin login")
+        case .profileUnusable(let failure):
+            self = .failure(
+                .internalError, reason: "The profile of this device cannot be used: \(failure)",
+                remedy: "Make room on the disk, or make the profile's folder writable for this user, and try again.",
+                details: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(failure.code))])
         case .keysMissing(let reason):
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason, description: operation.describe(reason),

@@ -160,7 +160,11 @@ extension CKSyncEngine {
                 async let following = later?.sealedChanges(after: page)
                 let opened = try await requests.opened(page)
                 var changes = ReportedChanges()
-                for event in try await requests.withFiles(opened.events) { changes.add(event, in: zone) }
+                for event in try await requests.withFiles(opened.events) {
+                    // A record is reported only here: with its files, once there is room for them.
+                    if let failure = event.failureForWantOfRoom { throw failure }
+                    changes.add(event, in: zone)
+                }
                 undelivered.merge(changes.errors) { $1 }
                 unreported += opened.events.count
                 let isLast = !page.moreComing

@@ -136,7 +136,7 @@ struct CloudCall: Sendable {
         } catch let error as SignInError {
             throw CallFailure(signIn: error)
         } catch let error as DeviceProfileError {
-            throw CallFailure.accountUnusable(error.description)
+            throw CallFailure(profile: error)
         }
     }
 

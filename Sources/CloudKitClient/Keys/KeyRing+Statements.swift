@@ -53,7 +53,7 @@ extension KeyRing {
         do {
             try questions.change { questions in for answer in answers { questions.confirm(answer) } }
         } catch {
-            throw .accountUnusable("The files of the profile cannot be written")
+            throw CallFailure(profile: error)
         }
     }
 

@@ -134,7 +134,7 @@ final class KeyRing: Sendable {
         } catch let error as EncryptionError {
             throw CallFailure(error)
         } catch {
-            throw .accountUnusable("The files of the profile cannot be written")
+            throw CallFailure(profile: error)
         }
         state.withLock { $0.notePinned(epoch, of: share) }
     }
@@ -152,7 +152,7 @@ final class KeyRing: Sendable {
         } catch let error as EncryptionError {
             throw CallFailure(error)
         } catch {
-            throw .accountUnusable("The files of the profile cannot be written")
+            throw CallFailure(profile: error)
         }
     }
 
@@ -185,7 +185,7 @@ final class KeyRing: Sendable {
         } catch let failure as CallFailure {
             throw failure
         } catch {
-            throw .accountUnusable("The files of the profile cannot be written")
+            throw CallFailure(profile: error)
         }
     }
 
@@ -224,7 +224,7 @@ final class KeyRing: Sendable {
         do {
             return try epochs.change(body)
         } catch {
-            throw .accountUnusable("The files of the profile cannot be written")
+            throw CallFailure(profile: error)
         }
     }
 
@@ -292,7 +292,8 @@ extension CallFailure {
     package init(keychain error: any Error) {
         switch error {
         case let failure as CallFailure: self = failure
-        case let error as DeviceProfileError: self = .keysMissing(error.description)
+        case let error as DeviceProfileError:
+            self = error.failure.map(Self.profileUnusable) ?? .keysMissing(error.description)
         case let error as SignInError: self = .keysMissing(error.description)
         default: self = .keysMissing("The keys of this account are not on this device")
         }

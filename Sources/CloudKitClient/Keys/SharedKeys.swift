@@ -175,7 +175,8 @@ struct SharedKeys: Sendable {
     /// Notes whether the keys of a share that has come were refused.
     mutating func noteRefusal(_ failure: CallFailure?, ofShare share: String) {
         refusals[share] = failure
-        unconfirmed[share] = nil
+        // Of what this device could not look at it knows nothing, and changes nothing.
+        unconfirmed[share] = failure.flatMap { $0.concernsConnection ? $0 : nil }
     }
 
     /// Leaves shares as they were before an answer that another one may have overtaken, where they could not be looked at again.

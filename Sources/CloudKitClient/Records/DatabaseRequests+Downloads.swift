@@ -62,6 +62,14 @@ extension DatabaseRequests {
 }
 
 extension OpenedChanges.Event {
+    /// The failure of a record because there is no place on this device for a file of it; nil: it did not fail, or for another reason.
+    package var failureForWantOfRoom: CallFailure? {
+        guard case .changed(let item) = self, case .failure(let failure) = item.result,
+            case .assetCacheUnusable = failure
+        else { return nil }
+        return failure
+    }
+
     /// A Boolean value that indicates whether files belong to the change.
     fileprivate var hasFiles: Bool {
         guard case .changed(let item) = self, case .success(let opened) = item.result else { return false }

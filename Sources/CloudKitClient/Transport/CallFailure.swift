@@ -19,6 +19,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     case accountChanged
     /// A user is signed in, and profile or cloud refuses access; the text says why.
     case accountUnusable(String)
+    /// The files of the device's profile cannot be read or written: a full disk, a folder of another user.
+    case profileUnusable(FileFailure)
     /// This device has not the keys that something sealed needs; the text says which.
     case keysMissing(String)
     /// This account has not received the key of a share yet; the text names the record (B-TM-06).
@@ -62,8 +64,20 @@ package enum CallFailure: Error, Hashable, Sendable {
         case let failure as CallFailure: self = failure
         case let failure as RequestFailure: self = .refused(failure)
         case let failure as TransportFailure: self = .transport(failure)
+        case let failure as FileFailure: self = .profileUnusable(failure)
         case is CancellationError: self = .cancelled
         default: self = .transport(.connectionLost)
+        }
+    }
+
+    /// Converts the error of a read or change of the profile's files.
+    init(profile error: any Error) {
+        switch error {
+        case let failure as CallFailure: self = failure
+        case let failure as FileFailure: self = .profileUnusable(failure)
+        case let error as DeviceProfileError:
+            self = error.failure.map(Self.profileUnusable) ?? .accountUnusable(error.description)
+        default: self = .accountUnusable("A file of the profile cannot be read; it is damaged")
         }
     }
 
@@ -106,7 +120,7 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// useless.
     package var concernsConnection: Bool {
         switch self {
-        case .misconfigured, .notSignedIn, .accountChanged, .accountUnusable, .accountVerificationRequired,
+        case .misconfigured, .notSignedIn, .accountChanged, .accountUnusable, .profileUnusable, .accountVerificationRequired,
             .rateLimited, .transport,
             .deadlineExceeded,
             .cancelled,

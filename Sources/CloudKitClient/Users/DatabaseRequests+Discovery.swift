@@ -57,7 +57,7 @@ extension DatabaseRequests {
         } catch let error as SignInError {
             throw CallFailure(signIn: error)
         } catch let error as DeviceProfileError {
-            throw CallFailure.accountUnusable(error.description)
+            throw CallFailure(profile: error)
         }
     }
 }

@@ -274,18 +274,23 @@ package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConver
     package var path: String
     /// The reason, for users.
     package var reason: String
+    /// What the system refused; nil: the contents are damaged.
+    package var failure: FileFailure?
 
     init(profile: String, path: String, cause: any Error) {
+        failure = cause as? FileFailure
         self.profile = profile
         self.path = path
         // A decoder's error may quote the file, which holds secrets.
         self.reason =
-            (cause as? FileFailure)?.description ?? (cause as? KeychainFileError)?.description
+            failure?.description ?? (cause as? KeychainFileError)?.description
             ?? "its contents are not the credentials of a device"
     }
 
     /// A textual form of the value, for logs and debugging.
     package var description: String {
-        "The profile \"\(profile)\" cannot be used (\(path)): \(reason). Sign in again with: welkin login"
+        "The profile \"\(profile)\" cannot be used (\(path)): \(reason). "
+            + (failure == nil
+                ? "Sign in again with: welkin login" : "Make room on the disk, or make the folder writable for this user.")
     }
 }

@@ -82,9 +82,10 @@ package struct DatabaseContext: Hashable, Sendable {
             schemaPartition: schemaPartition, member: user)
     }
 
-    /// Refuses changes of devices whose keys were reset: the session may have been looked at just before, or by another server (B-ZN-12).
+    /// Refuses changes and pages of changes of devices whose keys were reset: the session may have been looked at just before, or by another
+    /// server (B-ZN-12).
     ///
-    /// - Parameter header: Of the database, as the transaction of the change reads it.
+    /// - Parameter header: Of the database, as the transaction reads it.
     /// - Throws: `accountTemporarilyUnavailable`.
     func checkKeys(_ header: DatabaseHeader) throws(RequestFailure) {
         guard scope == .private, let generation = caller.keychainGeneration else { return }

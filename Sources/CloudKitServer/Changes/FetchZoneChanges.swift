@@ -43,6 +43,8 @@ package struct FetchZoneChanges: Sendable {
                         outcomes.append(.failed(request.zoneID, failure))
                     }
                 }
+                // A device without the present keys would count what it cannot open as read.
+                if outcomes.contains(where: \.hasEvents) { try place.checkKeys(try await view.databaseHeader()) }
                 return outcomes
             })
     }
@@ -112,6 +114,8 @@ package struct FetchZoneChanges: Sendable {
 }
 
 extension ZoneChangesOutcome {
+    fileprivate var hasEvents: Bool { if case .page(let page) = self { !page.events.isEmpty } else { false } }
+
     /// Whether the device knows a later state of the zone than the store has.
     fileprivate var isOfLaterState: Bool {
         if case .failed(_, let failure) = self { failure == .tokenAhead } else { false }

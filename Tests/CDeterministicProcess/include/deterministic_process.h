@@ -28,6 +28,10 @@ uint64_t deterministic_jobs(void);
 /// Starts a copy of this process. Returns 0 in the copy, its identifier in this process, -1 if there is none.
 int deterministic_fork(void);
 
+/// Fills the disk of the files whose path has a folder with this beginning, or makes room on it: while it is full, no file is made there, and
+/// none gets longer or other contents.
+void deterministic_fill_disk(const char *folder, bool is_full);
+
 /// Makes programs that this process becomes load at the same addresses each time.
 bool deterministic_fix_addresses(void);
 

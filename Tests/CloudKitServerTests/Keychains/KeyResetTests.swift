@@ -90,7 +90,7 @@ import Testing
     }
 
     @Test(arguments: Engine.allCases)
-    func `B-ZN-12 a device with earlier keys changes nothing after a reset, also while its session counts as current`(
+    func `B-ZN-12 a device with earlier keys changes and reads nothing after a reset, also while its session counts as current`(
         engine: Engine
     ) async throws {
         try await withCloud(engine) { cloud in
@@ -115,6 +115,15 @@ import Testing
             for (name, caller) in [("c", new), ("d", browser)] {
                 #expect(try await cloud.modify([create(name)], zone: "Empty", by: caller)[0].failure == nil)
             }
+            func names(_ caller: Caller) async throws -> [String] {
+                let outcome = try await FetchZoneChanges(cloud.cloud).run(
+                    [ZoneChangesRequest(zoneID: ZoneID(zoneName: "Empty"))], in: TestCloud.address(.private), by: caller
+                )[0]
+                guard case .page(let page) = outcome else { return [] }
+                return page.events.compactMap { if case .changed(let record) = $0 { record.id.recordName } else { nil } }
+            }
+            await expect(.accountTemporarilyUnavailable) { _ = try await names(old) }
+            #expect(try await names(new) == ["c", "d"])
         }
     }
 
