@@ -10,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/personality.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <time.h>
-
-// Of unistd.h, whose functions are replaced here.
-extern int fork(void), access(const char *path, int mode);
+#include <unistd.h>
 
 // MARK: Numbers
 
@@ -314,27 +313,35 @@ int getentropy(void *bytes, size_t count) { return syscall(SYS_getrandom, bytes,
 
 enum { DISKS_MAX = 16, FILES_MAX = 1024 };
 
+/// What a file was before a change.
+typedef struct {
+    char *path;
+    unsigned char *bytes;
+    size_t count;
+    bool existed;
+} Earlier;
+
 typedef struct {
     char folder[48];
-    bool is_full;
-} FullDisk;
+    bool is_full, is_watched;
+    /// What files were before the changes since the last sync, in their order.
+    Earlier *earlier;
+    int count, room;
+} Disk;
 
-/// The disks that were ever full. A file has the number of its disk, counted from 1; 0: none of them.
-static FullDisk disks[DISKS_MAX];
+/// The disks that something was said about. A file has the number of its disk, counted from 1; 0: none of them.
+static Disk disks[DISKS_MAX];
 static unsigned char disk_of_file[FILES_MAX];
+/// The paths of the files of watched disks.
+static char *path_of_file[FILES_MAX];
 
 /// Foundation makes UUIDs from what it reads from a file of randomness.
 static bool is_randomness[FILES_MAX];
 
-void deterministic_fill_disk(const char *folder, bool is_full) {
+static Disk *disk_named(const char *folder) {
     for (int i = 0; i < DISKS_MAX; i++) {
-        if (disks[i].folder[0] == 0) {
-            if (!is_full) return;
-            snprintf(disks[i].folder, sizeof disks[i].folder, "%s", folder);
-        }
-        if (strcmp(disks[i].folder, folder) != 0) continue;
-        disks[i].is_full = is_full;
-        return;
+        if (disks[i].folder[0] == 0) snprintf(disks[i].folder, sizeof disks[i].folder, "%s", folder);
+        if (strcmp(disks[i].folder, folder) == 0) return &disks[i];
     }
     abort();
 }
@@ -346,6 +353,10 @@ static unsigned char disk_of(const char *path) {
     return 0;
 }
 
+// A full disk
+
+void deterministic_fill_disk(const char *folder, bool is_full) { disk_named(folder)->is_full = is_full; }
+
 /// Whether something cannot be written; sets the error number.
 static bool has_no_room(unsigned char disk) {
     if (disk == 0 || !disks[disk - 1].is_full) return false;
@@ -355,11 +366,81 @@ static bool has_no_room(unsigned char disk) {
 
 static bool has_no_room_in_file(int file) { return file >= 0 && file < FILES_MAX && has_no_room(disk_of_file[file]); }
 
+// Lost power
+
+/// Remembers what a file is, before a change of it.
+static void remember(const char *path) {
+    static int (*real)(const char *, int, ...);
+    if (!real) real = dlsym(RTLD_NEXT, "open");
+    unsigned char number = disk_of(path);
+    if (number == 0 || !disks[number - 1].is_watched) return;
+    Disk *disk = &disks[number - 1];
+    if (disk->count == disk->room) {
+        disk->room = disk->room ? disk->room * 2 : 64;
+        disk->earlier = realloc(disk->earlier, (size_t)disk->room * sizeof(Earlier));
+        if (!disk->earlier) abort();
+    }
+    Earlier *earlier = &disk->earlier[disk->count++];
+    *earlier = (Earlier){.path = strdup(path)};
+    struct stat status;
+    int file = real(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0) return;
+    if (fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+        earlier->existed = true;
+        earlier->count = (size_t)status.st_size;
+        earlier->bytes = malloc(earlier->count + 1);
+        if (!earlier->bytes || pread(file, earlier->bytes, earlier->count, 0) != (ssize_t)earlier->count) abort();
+    }
+    close(file);
+}
+
+static void remember_file(int file) {
+    if (file >= 0 && file < FILES_MAX && path_of_file[file]) remember(path_of_file[file]);
+}
+
+static void forget(Earlier *earlier) {
+    free(earlier->path);
+    free(earlier->bytes);
+}
+
+void deterministic_watch_disk(const char *folder) { disk_named(folder)->is_watched = true; }
+
+int deterministic_unsynced(const char *folder) { return disk_named(folder)->count; }
+
+void deterministic_sync_disk(const char *folder) {
+    Disk *disk = disk_named(folder);
+    while (disk->count > 0) forget(&disk->earlier[--disk->count]);
+}
+
+void deterministic_lose_power(const char *folder, int kept) {
+    Disk *disk = disk_named(folder);
+    bool was_watched = disk->is_watched, was_full = disk->is_full;
+    disk->is_watched = disk->is_full = false;
+    while (disk->count > kept) {
+        Earlier *earlier = &disk->earlier[--disk->count];
+        if (earlier->existed) {
+            int file = open(earlier->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+            if (file < 0 || write(file, earlier->bytes, earlier->count) != (ssize_t)earlier->count) abort();
+            close(file);
+        } else {
+            unlink(earlier->path);
+        }
+        forget(earlier);
+    }
+    deterministic_sync_disk(folder);
+    disk->is_watched = was_watched;
+    disk->is_full = was_full;
+}
+
+// Calls
+
 int open(const char *path, int flags, ...) {
     static int (*real)(const char *, int, ...);
     if (!real) real = dlsym(RTLD_NEXT, "open");
     unsigned char disk = disks[0].folder[0] ? disk_of(path) : 0;
-    if (flags & O_CREAT && access(path, 0) != 0 && has_no_room(disk)) return -1;
+    bool is_new = flags & O_CREAT && access(path, F_OK) != 0;
+    if (is_new && has_no_room(disk)) return -1;
+    if (is_new || flags & O_TRUNC) remember(path);
     va_list list;
     va_start(list, flags);
     int file = real(path, flags, va_arg(list, int));
@@ -367,6 +448,7 @@ int open(const char *path, int flags, ...) {
     if (file >= 0 && file < FILES_MAX) {
         is_randomness[file] = strcmp(path, "/dev/urandom") == 0;
         disk_of_file[file] = disk;
+        if (disk && disks[disk - 1].is_watched && (flags & O_ACCMODE) != O_RDONLY) path_of_file[file] = strdup(path);
     }
     return file;
 }
@@ -374,19 +456,60 @@ int open(const char *path, int flags, ...) {
 ssize_t write(int file, const void *bytes, size_t count) {
     static ssize_t (*real)(int, const void *, size_t);
     if (!real) real = dlsym(RTLD_NEXT, "write");
-    return has_no_room_in_file(file) ? -1 : real(file, bytes, count);
+    if (has_no_room_in_file(file)) return -1;
+    remember_file(file);
+    return real(file, bytes, count);
 }
 
 ssize_t pwrite(int file, const void *bytes, size_t count, off_t offset) {
     static ssize_t (*real)(int, const void *, size_t, off_t);
     if (!real) real = dlsym(RTLD_NEXT, "pwrite");
-    return has_no_room_in_file(file) ? -1 : real(file, bytes, count, offset);
+    if (has_no_room_in_file(file)) return -1;
+    remember_file(file);
+    return real(file, bytes, count, offset);
+}
+
+int ftruncate(int file, off_t length) {
+    static int (*real)(int, off_t);
+    if (!real) real = dlsym(RTLD_NEXT, "ftruncate");
+    remember_file(file);
+    return real(file, length);
+}
+
+int fsync(int file) {
+    static int (*real)(int);
+    if (!real) real = dlsym(RTLD_NEXT, "fsync");
+    unsigned char disk = file >= 0 && file < FILES_MAX ? disk_of_file[file] : 0;
+    if (disk && disks[disk - 1].is_watched) deterministic_sync_disk(disks[disk - 1].folder);
+    return real(file);
+}
+
+int rename(const char *from, const char *to) {
+    static int (*real)(const char *, const char *);
+    if (!real) real = dlsym(RTLD_NEXT, "rename");
+    remember(to);
+    remember(from);
+    return real(from, to);
+}
+
+int link(const char *from, const char *to) {
+    static int (*real)(const char *, const char *);
+    if (!real) real = dlsym(RTLD_NEXT, "link");
+    if (access(to, F_OK) != 0) remember(to);
+    return real(from, to);
+}
+
+int unlink(const char *path) {
+    static int (*real)(const char *);
+    if (!real) real = dlsym(RTLD_NEXT, "unlink");
+    remember(path);
+    return real(path);
 }
 
 int mkdir(const char *path, mode_t mode) {
     static int (*real)(const char *, mode_t);
     if (!real) real = dlsym(RTLD_NEXT, "mkdir");
-    return access(path, 0) != 0 && has_no_room(disk_of(path)) ? -1 : real(path, mode);
+    return access(path, F_OK) != 0 && has_no_room(disk_of(path)) ? -1 : real(path, mode);
 }
 
 ssize_t read(int file, void *bytes, size_t count) {
@@ -402,7 +525,11 @@ ssize_t read(int file, void *bytes, size_t count) {
 int close(int file) {
     static int (*real)(int);
     if (!real) real = dlsym(RTLD_NEXT, "close");
-    if (file >= 0 && file < FILES_MAX) is_randomness[file] = disk_of_file[file] = false;
+    if (file >= 0 && file < FILES_MAX) {
+        is_randomness[file] = disk_of_file[file] = false;
+        free(path_of_file[file]);
+        path_of_file[file] = NULL;
+    }
     return real(file);
 }
 

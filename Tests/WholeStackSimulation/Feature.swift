@@ -43,6 +43,8 @@ enum Feature: UInt64 {
     case ownerResets = 2_400_000
     /// The disks of devices are full at times.
     case fullDisks = 2_500_000
+    /// Devices lose their power, and with it what their disks had not synced.
+    case lostPower = 2_600_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -112,7 +112,7 @@ extension History {
             try? await Task.sleep(for: .milliseconds(chance.number(10..<5000)))
             cloud.start()
         case ..<85:
-            device.crash()
+            if has(.lostPower), chance.percent(70) { device.losePower() } else { device.crash() }
             try? await Task.sleep(for: .milliseconds(chance.number(10..<5000)))
             guard await start(device) else { return nil }
             return device

@@ -118,7 +118,8 @@ final class History: Sendable {
                             signsOut: Feature.sessions.isIn(seed), hasVisits: Feature.visits.isIn(seed)
                         ) { [ledger, notesEnded] in
                             notesEnded.value[name] = ledger.makeStamp()
-                        } : nil, filesFolder: Feature.fullDisks.isIn(seed) ? "files-\(seed)" : nil)
+                        } : nil, filesFolder: Feature.fullDisks.isIn(seed) ? "files-\(seed)" : nil,
+                    losesPower: Feature.lostPower.isIn(seed))
                 try await device.signIn()
                 try device.boot()
                 devices.append(device)
@@ -131,7 +132,7 @@ final class History: Sendable {
         }
         let visitor = SimulatedDevice(
             Self.visitor + "-1", of: try await Self.addUser(Self.visitor, to: accounts), at: cloud, apiTokens: tokens,
-            Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: nil, notesEndings: nil, filesFolder: nil)
+            Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: nil, notesEndings: nil, filesFolder: nil, losesPower: false)
         try await visitor.signIn()
         try visitor.boot()
         self.visitor = visitor

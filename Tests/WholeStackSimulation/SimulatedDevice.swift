@@ -68,6 +68,10 @@ final class SimulatedDevice: Sendable {
     let isDiskFull = Shared(false)
     /// The folder below the profile for files that were fetched, another one in each history of a process; nil: they do not stay.
     private let filesFolder: String?
+    /// Whether the device loses its power now and then.
+    private let losesPower: Bool
+    /// Whether the profile of the next start is there.
+    private let isCopied = Shared(false)
     /// The ends of the zone of notes; nil: it stays.
     let notesEndings: NotesEndings?
     /// The network's condition, which outlives the app.
@@ -92,8 +96,9 @@ final class SimulatedDevice: Sendable {
     init(
         _ name: String, of user: SimulatedUser, at cloud: SimulatedCloud,
         apiTokens: [CloudKitModel.Environment: String], _ chance: Chance, planted: PlantedFault?,
-        notesEndings: NotesEndings?, filesFolder: String?
+        notesEndings: NotesEndings?, filesFolder: String?, losesPower: Bool
     ) {
+        self.losesPower = losesPower
         self.filesFolder = filesFolder
         self.name = name
         self.user = user
@@ -124,7 +129,7 @@ final class SimulatedDevice: Sendable {
     func fillDisk(_ isFull: Bool) {
         guard isDiskFull.value != isFull else { return }
         isDiskFull.value = isFull
-        deterministic_fill_disk("\(Self.folder)/\(name).", isFull)
+        deterministic_fill_disk(disk, isFull)
         cloud.trail.note("\(name) has \(isFull ? "no room" : "room") on its disk")
     }
 
@@ -269,6 +274,37 @@ final class SimulatedDevice: Sendable {
         }
     }
 
+    /// Ends the app in the midst of whatever it does, and takes back some of what the disk has not synced.
+    func losePower() {
+        guard booted.value != nil else { return }
+        crash()
+        let count = Int(deterministic_unsynced(disk))
+        let kept = chance.number(0..<count + 1)
+        cloud.trail.note("\(name) loses \(count - kept) of \(count) unsynced changes")
+        deterministic_lose_power(disk, Int32(kept))
+        // Calls of the ended app still write.
+        copyProfile()
+        isCopied.value = true
+    }
+
+    /// Copies the profile for the next start: the framework keeps some things for each profile in the process, so that a restarted device is a
+    /// profile with the same files.
+    private func copyProfile() {
+        deterministic_fill_disk(disk, false)
+        let before = "\(Self.folder)/\(profile)"
+        life.value += 1
+        do {
+            try FileManager.default.copyItem(atPath: before, toPath: "\(Self.folder)/\(profile)")
+        } catch {
+            cloud.trail.note("\(name) has no profile: \(error)")
+        }
+        deterministic_sync_disk(disk)
+        deterministic_fill_disk(disk, isDiskFull.value)
+    }
+
+    /// The beginning of the names of the device's folders.
+    private var disk: String { "\(Self.folder)/\(name)." }
+
     /// Gives the user a new device in place of this one, which is lost with all that it holds.
     ///
     /// - Parameter password: Signs in with the recovery words and sets this password; nil: signs in with the password.
@@ -276,6 +312,7 @@ final class SimulatedDevice: Sendable {
     func replace(settingPassword password: String? = nil) async throws {
         crash()
         fillDisk(false)
+        isCopied.value = false
         isLost.value = true
         isSignedOut.value = false
         registered.value = .max
@@ -292,16 +329,13 @@ final class SimulatedDevice: Sendable {
     func boot() throws {
         guard booted.value == nil else { return }
         if life.value > 0 {
-            // The framework keeps some things for each profile in the process: a restarted device is a profile with the same files.
-            let before = "\(Self.folder)/\(profile)"
-            life.value += 1
-            deterministic_fill_disk("\(Self.folder)/\(name).", false)
-            defer { deterministic_fill_disk("\(Self.folder)/\(name).", isDiskFull.value) }
-            try FileManager.default.copyItem(atPath: before, toPath: "\(Self.folder)/\(profile)")
+            if !isCopied.value { copyProfile() }
+            isCopied.value = false
         } else {
             life.value = 1
             try FileManager.default.moveItem(
                 atPath: "\(Self.folder)/\(name).0", toPath: "\(Self.folder)/\(profile)")
+            if losesPower { deterministic_watch_disk(disk) }
         }
         let network = SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: planted)
         let container = CKContainer(configuration: configuration(.development), transport: network)

@@ -74,6 +74,7 @@ extension CallFailure {
             reason
         case .notSignedIn: "nobody is signed in on this device; sign in with welkin login"
         case .accountChanged: "another user has signed in meanwhile; begin again"
+        case .keysReplaced: "the account's keys were reset meanwhile; begin again"
         case .lostVersion(let record, _): "the restored cloud has an older version of the record \(record)"
         case .rateLimited(let time): "the cloud asks to wait for \(time.components.seconds) seconds"
         case .transport(let failure, _): "the cloud did not answer (\(failure)); try again"

@@ -30,6 +30,10 @@ extension CKError {
             self = .failure(
                 .notAuthenticated, reason: "Another user has signed in since the operation began",
                 remedy: "Begin it again for the user who is signed in now.")
+        case .keysReplaced:
+            self = .failure(
+                .accountTemporarilyUnavailable, reason: "The account's keys were reset since the operation began",
+                remedy: "Fetch again, and begin the operation again with what is there now.")
         case .accountUnusable(let reason):
             self = .failure(.notAuthenticated, reason: reason, remedy: "Sign in again with: welkin login")
         case .profileUnusable(let failure):

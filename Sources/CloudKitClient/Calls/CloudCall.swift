@@ -110,11 +110,12 @@ struct CloudCall: Sendable {
         }
     }
 
-    /// Stops what began before another user signed in (B-ACC-02).
+    /// Stops what began before another user signed in (B-ACC-02), and what may be sealed under keys that were replaced since (B-ZN-12).
     private func checkUser() throws {
-        if let account = settings.account, cloud.account.state.isOtherUser(than: account) {
-            throw CallFailure.accountChanged
-        }
+        guard let account = settings.account else { return }
+        let state = cloud.account.state
+        if state.isOtherUser(than: account) { throw CallFailure.accountChanged }
+        if state.hasOtherKeys(than: account) { throw CallFailure.keysReplaced }
     }
 
     /// A web token, and the device that it belongs to.

@@ -142,7 +142,7 @@ extension DatabaseRequests {
     /// - Throws: `CallFailure.tampered` where the directory shows others another identity of this account, or not this device; no error
     ///   of the connection.
     package func checkOwnEntryIfDue() async throws {
-        guard case .available(let email, let device) = connection.cloud.account.state,
+        guard case .available(let email, let device, _) = connection.cloud.account.state,
             let identity = try? connection.cloud.account.secret().identity().publicIdentity,
             connection.directory.beginsOwnEntryCheck(
                 of: "\(email) \(device)", now: connection.cloud.clientEnvironment.now())
@@ -191,7 +191,7 @@ extension DatabaseRequests {
 
     /// Returns the hashes of devices that signed in to the account since this device first saw its list.
     package func newDevices() throws -> [String] {
-        guard case .available(let email, _) = connection.cloud.account.state else { return [] }
+        guard case .available(let email, _, _) = connection.cloud.account.state else { return [] }
         return try connection.directory.newDevices(of: Self.normalised(email))
     }
 }

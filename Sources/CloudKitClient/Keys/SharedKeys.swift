@@ -42,7 +42,7 @@ struct SharedKeys: Sendable {
     private(set) var distrusted: [String: EncryptionError] = [:]
     /// The reasons why keys that the last answer offers were refused, by share.
     private var refusals: [String: CallFailure] = [:]
-    /// The reasons why shares could not be looked at again after an answer that another one may have overtaken.
+    /// The reasons why this device could not read what an answer says of shares, or not look again where another one may have overtaken it.
     private var unconfirmed: [String: CallFailure] = [:]
 
     /// The reason why records and shares that hold keys could not be looked up; nil: they could, as far as was needed.
@@ -175,11 +175,11 @@ struct SharedKeys: Sendable {
     /// Notes whether the keys of a share that has come were refused.
     mutating func noteRefusal(_ failure: CallFailure?, ofShare share: String) {
         refusals[share] = failure
-        // Of what this device could not look at it knows nothing, and changes nothing.
-        unconfirmed[share] = failure.flatMap { $0.concernsConnection ? $0 : nil }
+        unconfirmed[share] = nil
     }
 
-    /// Leaves shares as they were before an answer that another one may have overtaken, where they could not be looked at again.
+    /// Leaves shares as they were before an answer that this device could not read, or that another one may have overtaken, where they could
+    /// not be looked at again. Nothing is changed of them until then.
     mutating func leave(_ shares: [String], as before: SharedKeys, because failure: CallFailure) {
         for share in shares {
             statements[share] = before.statements[share]

@@ -98,13 +98,13 @@ extension DatabaseRequests {
         // Most answers have no share.
         guard records.contains(where: { $0.sharing != nil }) else { return keys.learn(records) }
         let before = keys.shared
-        var overtaken = take(records, into: &keys)
+        var overtaken = take(records, into: &keys, before)
         for _ in 0..<Self.looksMax where !overtaken.isEmpty {
             do {
                 let found = try await looked(at: overtaken, in: zone, desiredKeys: [])
                 let ended = Set(overtaken).subtracting(found.map(\.id.recordName)).sorted()
                 keys.shared.leave(ended, as: before, because: .refused(.recordNotFound))
-                overtaken = take(found, into: &keys)
+                overtaken = take(found, into: &keys, before)
             } catch {
                 // The request whose answer this is has been sent, and may have taken effect.
                 let failure = CallFailure(error)
@@ -118,14 +118,17 @@ extension DatabaseRequests {
     /// A look at a share may be overtaken as well, but hardly this often.
     private static var looksMax: Int { 3 }
 
+    /// - Parameter before: The keys before the answer.
     /// - Returns: The shares of which the device has seen a later state.
-    private func take(_ records: [Record], into keys: inout ZoneKeys) -> [String] {
+    private func take(_ records: [Record], into keys: inout ZoneKeys, _ before: SharedKeys) -> [String] {
         var overtaken: [String] = []
         for record in records where record.sharing != nil {
             let share = RecordAddress(zone: keys.place, name: record.id.recordName)
             do throws(CallFailure) {
                 keys = try opened(record, with: keys)
                 keys.shared.noteRefusal(nil, ofShare: share.name)
+            } catch where error.concernsConnection {
+                keys.shared.leave([share.name], as: before, because: error)
             } catch {
                 keys.shared.noteRefusal(error, ofShare: share.name)
                 // The account has a key, which opens once the directory has answered.
@@ -175,9 +178,13 @@ extension DatabaseRequests {
 
     /// The keys of a zone.
     ///
-    /// - Throws: `CallFailure`, `.keysMissing` where this device has none.
+    /// - Throws: `CallFailure`, `.keysMissing` where this device has none, `.keysReplaced` where it has others than when the operation began.
     func zoneKeys(_ zone: ZoneID) async throws -> ZoneKeys {
-        try await connection.keys.keys(of: zone, in: scope) { try await currentUser() }
+        let keys = try await connection.keys.keys(of: zone, in: scope) { try await currentUser() }
+        if let account = settings.account, connection.cloud.account.state.hasOtherKeys(than: account) {
+            throw CallFailure.keysReplaced
+        }
+        return keys
     }
 
     /// Checks a zone of a response; one whose key epoch decreased is refused: the cloud would make this device seal for

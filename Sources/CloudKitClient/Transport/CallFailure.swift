@@ -17,6 +17,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     case notSignedIn
     /// Another user has signed in since the operation began.
     case accountChanged
+    /// The account's keys were replaced since the operation began (B-ZN-12).
+    case keysReplaced
     /// A user is signed in, and profile or cloud refuses access; the text says why.
     case accountUnusable(String)
     /// The files of the device's profile cannot be read or written: a full disk, a folder of another user.
@@ -120,7 +122,7 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// useless.
     package var concernsConnection: Bool {
         switch self {
-        case .misconfigured, .notSignedIn, .accountChanged, .accountUnusable, .profileUnusable, .accountVerificationRequired,
+        case .misconfigured, .notSignedIn, .accountChanged, .keysReplaced, .accountUnusable, .profileUnusable, .accountVerificationRequired,
             .rateLimited, .transport,
             .deadlineExceeded,
             .cancelled,

@@ -1,6 +1,8 @@
 /// The state of a profile's account, as the profile knows it.
 package enum AccountState: Hashable, Sendable {
-    case available(email: String, deviceID: String)
+    ///
+    /// - Parameter keysGeneration: Counts the account's keys, as `DeviceKeychain.generation`; 0: they are not kept in a profile.
+    case available(email: String, deviceID: String, keysGeneration: Int = 0)
     case noAccount
     /// The profile cannot be read, or its keychain is damaged.
     case couldNotDetermine
@@ -12,14 +14,14 @@ package enum AccountState: Hashable, Sendable {
     /// The device that is signed in, if one is.
     package var deviceID: String? {
         switch self {
-        case .available(_, let id), .restricted(_, let id), .temporarilyUnavailable(_, _, let id): id
+        case .available(_, let id, _), .restricted(_, let id), .temporarilyUnavailable(_, _, let id): id
         case .noAccount, .couldNotDetermine: nil
         }
     }
 
     private var email: String? {
         switch self {
-        case .available(let email, _), .restricted(let email, _), .temporarilyUnavailable(_, let email, _): email
+        case .available(let email, _, _), .restricted(let email, _), .temporarilyUnavailable(_, let email, _): email
         case .noAccount, .couldNotDetermine: nil
         }
     }
@@ -30,6 +32,12 @@ package enum AccountState: Hashable, Sendable {
     package func isOtherUser(than earlier: AccountState) -> Bool {
         guard let email, let before = earlier.email else { return false }
         return email != before && deviceID != earlier.deviceID
+    }
+
+    /// Returns a Boolean value that indicates whether the account has other keys than in an earlier state: what was sealed then opens no more.
+    package func hasOtherKeys(than earlier: AccountState) -> Bool {
+        guard case .available(_, _, let now) = self, case .available(_, _, let before) = earlier else { return false }
+        return now != before
     }
 }
 

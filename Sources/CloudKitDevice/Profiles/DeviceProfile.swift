@@ -52,8 +52,9 @@ package final class DeviceProfile: Sendable {
             switch credentials.trouble {
             case .disabled: return .restricted(email: email, deviceID: id)
             case let trouble?: return .temporarilyUnavailable(trouble, email: email, deviceID: id)
-            case nil where keychain == nil: return .temporarilyUnavailable(.keysLocked, email: email, deviceID: id)
-            case nil: return .available(email: email, deviceID: id)
+            case nil:
+                guard let keychain else { return .temporarilyUnavailable(.keysLocked, email: email, deviceID: id) }
+                return .available(email: email, deviceID: id, keysGeneration: keychain.generation)
             }
         } catch {
             return .couldNotDetermine

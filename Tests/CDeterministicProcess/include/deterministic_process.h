@@ -32,6 +32,19 @@ int deterministic_fork(void);
 /// none gets longer or other contents.
 void deterministic_fill_disk(const char *folder, bool is_full);
 
+/// From now on what is done with the files whose path has a folder with this beginning can be lost with the power, until a file of them is
+/// synced: a disk does what it was told in order, and waits for the next sync.
+void deterministic_watch_disk(const char *folder);
+
+/// The number of changes of a watched disk that would be lost with the power now.
+int deterministic_unsynced(const char *folder);
+
+/// Takes back all changes of a watched disk since the last sync but the first `kept`.
+void deterministic_lose_power(const char *folder, int kept);
+
+/// Syncs a watched disk.
+void deterministic_sync_disk(const char *folder);
+
 /// Makes programs that this process becomes load at the same addresses each time.
 bool deterministic_fix_addresses(void);
 
