@@ -149,6 +149,12 @@ import Testing
         emptied.noteDeletion(of: secret, now: 900 - 300_000)
         #expect(emptied.deletedStatementVersion == 900)
         #expect(try ZoneHeader(name: "_defaultZone", decoding: emptied.encoded) == emptied)
+        var sealed = ZoneHeader(name: "Z", number: 7, since: 3)
+        sealed.noteStatement(of: secret.protection ?? Protection(epoch: 0), now: 900 - 300_001)
+        #expect(sealed.newestStatementVersion == 0)
+        sealed.noteStatement(of: secret.protection ?? Protection(epoch: 0), now: 900 - 300_000)
+        #expect(sealed.newestStatementVersion == 900)
+        #expect(try ZoneHeader(name: "Z", decoding: sealed.encoded) == sealed)
         let scoped = ZoneHeader(name: "Z", number: 7, since: 3, encryptionScope: .perZone)
         #expect(try ZoneHeader(name: "Z", decoding: scoped.encoded) == scoped)
         #expect(throws: DamagedValue.self) {

@@ -61,6 +61,8 @@ struct Model {
         var keyEpoch: UInt32 = 0
         /// The version that first statements have to be above, because there were earlier zones of this name.
         var statementFloor: UInt64 = 0
+        /// The highest version of statements.
+        var newestStatement: UInt64 = 0
         var items: [String: Content] = [:]
         /// The keys of the records at their last save.
         var protections: [String: Protection] = [:]
@@ -69,6 +71,13 @@ struct Model {
         var trees: [String: Tree] = [:]
         /// The key epochs of the last deletions; new records of the same names have the same keys in that epoch.
         var deletions: [String: UInt32] = [:]
+
+        /// Notes the keys of a record at a save of it.
+        mutating func note(_ protection: Protection?, of name: String) {
+            protections[name] = protection
+            guard let statement = protection?.statement, !statement.isEmpty else { return }
+            newestStatement = max(newestStatement, StatementForm.recordVersion(of: statement))
+        }
 
         /// Removes all content.
         mutating func end(_ state: State) {

@@ -283,7 +283,7 @@ extension Simulation {
             if exposesKeys(edit) { model[edit.place].keyEpoch += 1 }
             let content = edit.applied(to: held)
             model[edit.place].items[edit.name] = content
-            model[edit.place].protections[edit.name] = record.protection
+            model[edit.place].note(record.protection, of: edit.name)
             model[edit.place].creations[edit.name] = record.created.timestamp
             if edit.secret != nil { hasSealed = true }
             try check(

@@ -14,7 +14,10 @@ extension Simulation {
             model[place].keyEpoch = zone.keyEpoch
             if model[place].state == .live { return }
             model[place].end(.live)
-            if model[place].incarnation > 0 { model[place].statementFloor = UInt64(world.time.now) - 1 }
+            if model[place].incarnation > 0 {
+                let floor = max(model[place].newestStatement, UInt64(world.time.now) - 1)
+                (model[place].statementFloor, model[place].newestStatement) = (floor, floor)
+            }
             model[place].incarnation += 1
         }
     }

@@ -188,7 +188,7 @@ extension Simulation {
                 var content = edit.applied(to: model[place].items[edit.name])
                 content.share = name
                 model[place].items[edit.name] = content
-                model[place].protections[edit.name] = edit.secret?.protection ?? model[place].protections[edit.name]
+                model[place].note(edit.secret?.protection ?? model[place].protections[edit.name], of: edit.name)
                 if case .record(let root)? = outcomes.first {
                     model[place].creations[edit.name] = root.created.timestamp
                 }

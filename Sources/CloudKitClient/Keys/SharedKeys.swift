@@ -165,6 +165,9 @@ struct SharedKeys: Sendable {
         unconfirmed[share] ?? distrusted[share].map { CallFailure($0, record: share) }
     }
 
+    /// Returns why this device could not read what the last answer says of a share; nil: it could.
+    func unreadable(_ share: String) -> CallFailure? { unconfirmed[share] }
+
     /// Forgets what was refused of the last answer.
     mutating func forgetRefusals() {
         refusals = [:]

@@ -63,6 +63,10 @@ extension DatabaseRequests {
             // Participants of a share that has ended still have its key.
             for name in shares.subtracting(found.map(\.id.recordName)) { keys.shared.learnAbsence(of: name) }
         }
+        // Of a share that this device could not read, users may have been removed: nothing is sealed under the keys that they have.
+        for share in Set(keys.trees.values).union([Share.zoneWideName]).sorted() {
+            if let failure = keys.shared.unreadable(share) { throw failure }
+        }
         // Parents whose keys members made open through their own parents, or through shares.
         let made = batch.secrets.compactMap(\.parent).filter { keys.shared.protections[$0]?.origin == .made }
         if !made.isEmpty {

@@ -41,8 +41,10 @@ package struct ZoneHeader: Hashable, Sendable {
     /// The epoch under which values have to be sealed now; never goes back, not even when the zone is made again.
     package var keyEpoch: UInt32
     /// The version that first statements of records have to be above (B-ENC-07): the highest one of deleted records of the default zone, which
-    /// keeps no tombstones, or the time at which the zone took the place of an earlier one; 0: any will do.
+    /// keeps no tombstones, or of records of the earlier zones whose place the zone took; 0: any will do.
     package private(set) var deletedStatementVersion: UInt64 = 0
+    /// The highest version in which a statement of a record was; 0: there was none.
+    package private(set) var newestStatementVersion: UInt64 = 0
     /// The way in which the zone is shared.
     package var sharing = ZoneSharing.none
     /// Fixed for the incarnation (B-ZN-16).
@@ -99,12 +101,26 @@ package struct ZoneHeader: Hashable, Sendable {
         deletedStatementVersion = max(deletedStatementVersion, version)
     }
 
+    /// Notes the statement of a record that is saved.
+    ///
+    /// - Parameter now: Milliseconds since 1970.
+    package mutating func noteStatement(of protection: Protection, now: Int64) {
+        // A damaged row may hold anything.
+        guard StatementForm.isValid(protection.statement) else { return }
+        let version = StatementForm.recordVersion(of: protection.statement)
+        guard version > newestStatementVersion, version <= UInt64(clamping: now + Self.clockDifferenceMax) else { return }
+        newestStatementVersion = version
+    }
+
     /// Notes that the zone takes the place of one that has ended, whose records devices remember: a save that waited for its network since
     /// then is made anew, above their versions (B-ENC-07).
     ///
     /// - Parameter now: Milliseconds since 1970, as the first versions of records are. What is made in that millisecond is not above it yet.
-    package mutating func noteEarlierZone(now: Int64) {
-        deletedStatementVersion = max(deletedStatementVersion, UInt64(clamping: now - 1))
+    ///   Of zones that earlier builds have written no versions are known; clocks of several servers differ.
+    package mutating func take(placeOf earlier: ZoneHeader, now: Int64) {
+        deletedStatementVersion = max(
+            earlier.deletedStatementVersion, earlier.newestStatementVersion, UInt64(clamping: now - 1))
+        newestStatementVersion = deletedStatementVersion
     }
 
     /// Milliseconds by which clocks of devices are expected to be ahead.
@@ -151,13 +167,13 @@ extension ZoneHeader.State {
 
 extension ZoneHeader {
     /// 1: without key epoch. 2: without horizon of members, and how far the feed is compacted. 3: without encryption scope. 4: without the version
-    /// of deleted statements; written where there are none, so that earlier builds read it.
-    private static let format: UInt8 = 5
+    /// of deleted statements; written where there are none, so that earlier builds read it. 5: without the newest version of statements.
+    private static let format: UInt8 = 6
 
     /// The stored form.
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 96)
-        value.add(byte: deletedStatementVersion == 0 ? 4 : Self.format)
+        value.add(byte: max(deletedStatementVersion, newestStatementVersion) == 0 ? 4 : Self.format)
         value.add(byte: state.code)
         value.add(number)
         value.add(since)
@@ -173,7 +189,10 @@ extension ZoneHeader {
         value.add(memberHorizon)
         value.add(compacted)
         value.add(byte: encryptionScope.rawValue)
-        if deletedStatementVersion > 0 { value.add(deletedStatementVersion) }
+        if max(deletedStatementVersion, newestStatementVersion) > 0 {
+            value.add(deletedStatementVersion)
+            value.add(newestStatementVersion)
+        }
         return value.bytes
     }
 
@@ -202,6 +221,7 @@ extension ZoneHeader {
         guard let scope else { throw DamagedValue(.zone) }
         encryptionScope = scope
         deletedStatementVersion = format >= 5 ? try value.number() : 0
+        newestStatementVersion = format >= 6 ? try value.number() : 0
     }
 }
 

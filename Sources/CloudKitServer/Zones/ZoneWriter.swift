@@ -105,7 +105,7 @@ struct ZoneWriter {
         zone.latestVersion = version
         zone.feedVersion = held?.feedVersion ?? 0
         zone.keyEpoch = held?.keyEpoch ?? header.keyEpochFloor
-        if held != nil { zone.noteEarlierZone(now: now) }
+        if let held { zone.take(placeOf: held, now: now) }
         transaction.moveInDatabaseFeed(&zone, to: version)
         transaction.set(zone)
         header.nextZoneNumber += 1

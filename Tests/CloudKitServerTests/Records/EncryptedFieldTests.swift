@@ -129,25 +129,34 @@ extension Protection {
 
     /// A save that waited for its network since the earlier zone has a lower one than devices have seen there.
     @Test(arguments: Engine.allCases)
-    func `B-ENC-07 a record in a zone that was made again needs a version above the time of that`(_ engine: Engine)
-        async throws
-    {
+    func `B-ENC-07 a record in a zone that was made again needs a version above those of the earlier zone`(
+        _ engine: Engine
+    ) async throws {
         try await withCloud(engine) { test in
             func create(_ name: String, _ version: UInt64) async throws -> RecordOutcome {
                 try await save(
                     test,
                     secret(.create, name, [.set(sealedField("text"))], Protection(epoch: 0).stated(version)))
             }
+            func makeAgain(_ zone: ZoneID) async throws {
+                let made = try await ModifyZones(test.cloud).run(
+                    [.delete(zone), .create(zone)], in: TestCloud.address(.private), by: device)
+                #expect(made.allSatisfy { $0.failure == nil })
+            }
             let zone = try await test.makeZone().id
             #expect(try await create("R", 5).record != nil)
-            let made = try await ModifyZones(test.cloud).run(
-                [.delete(zone), .create(zone)], in: TestCloud.address(.private), by: device)
-            #expect(made.allSatisfy { $0.failure == nil })
+            try await makeAgain(zone)
             let time = UInt64(test.time.now)
             let refused = try await create("R", 5).failure
             #expect(refused?.code == .staleRecordStatement && refused?.lastVersion == time - 1)
             #expect(try await create("R", time - 1).failure?.lastVersion == time - 1)
             #expect(try await create("R", time).record != nil)
+            // From a device whose clock is ahead of the server's.
+            #expect(try await create("Ahead", time + 200_000).record != nil)
+            #expect(try await create("Far ahead", time + 400_000).record != nil)
+            try await makeAgain(zone)
+            #expect(try await create("R", time + 1).failure?.lastVersion == time + 200_000)
+            #expect(try await create("R", time + 200_001).record != nil)
         }
     }
 
