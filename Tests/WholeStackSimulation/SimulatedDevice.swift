@@ -280,8 +280,15 @@ final class SimulatedDevice: Sendable {
         crash()
         let count = Int(deterministic_unsynced(disk))
         let kept = chance.number(0..<count + 1)
-        cloud.trail.note("\(name) loses \(count - kept) of \(count) unsynced changes")
+        let session = session
         deterministic_lose_power(disk, Int32(kept))
+        cloud.trail.note("\(name) loses \(count - kept) of \(count) unsynced changes")
+        if session != self.session, !isSignedOut.value {
+            // The user notices it, and signs in again.
+            cloud.trail.note("\(name) has lost its sign-in")
+            isSignedOut.value = true
+            registered.value = .max
+        }
         // Calls of the ended app still write.
         copyProfile()
         isCopied.value = true
@@ -300,6 +307,12 @@ final class SimulatedDevice: Sendable {
         }
         deterministic_sync_disk(disk)
         deterministic_fill_disk(disk, isDiskFull.value)
+    }
+
+    /// The identifier of the session with which the user is signed in; nil: the user is not, or the profile cannot be read.
+    private var session: String? {
+        let profile = DeviceProfile(name: profile, in: Self.folder)
+        return (try? profile.credentials())?.deviceID
     }
 
     /// The beginning of the names of the device's folders.

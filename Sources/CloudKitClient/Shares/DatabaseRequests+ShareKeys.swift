@@ -185,7 +185,7 @@ extension DatabaseRequests {
             keys.shared.add(key, madeFor: authority.owner)
             return change
         }
-        var earlier = [administratorsKey(of: share, sharing, keys)].compactMap(\.self)
+        var earlier = [try administratorsKey(of: share, sharing, keys)].compactMap(\.self)
         let next = UInt32(clamping: held + 1)
         if let latest = keys.shared.latestKey(of: share.name, below: next) { earlier.append(latest) }
         let zoneEpoch = try await newestKeys(of: zone).epoch &+ 1
@@ -201,13 +201,23 @@ extension DatabaseRequests {
 
     /// Returns the newest key of a share of the user's own if an administrator began its epoch: participants who join
     /// later need it to read values sealed in that epoch.
-    private func administratorsKey(of share: RecordAddress, _ sharing: Share, _ keys: ZoneKeys) -> ShareKey? {
+    ///
+    /// - Returns: nil: the owner began it, or the key does not open.
+    /// - Throws: Where this device cannot say.
+    private func administratorsKey(
+        of share: RecordAddress, _ sharing: Share, _ keys: ZoneKeys
+    ) throws(CallFailure) -> ShareKey? {
         guard let newest = sharing.keys?.epochs.first, newest.epoch == sharing.keys?.epoch, let wrap = newest.wrap,
             let slot = sharing.currentParticipantID,
             let invitation = try? SealedShareInvitation(bytes: wrap, share: share),
             invitation.authority != nil, Int(invitation.epoch) == newest.epoch
         else { return nil }
-        return try? connection.keys.open(invitation, slot: slot, as: keys.access)
+        do throws(CallFailure) {
+            return try connection.keys.open(invitation, slot: slot, as: keys.access)
+        } catch {
+            if error.concernsConnection { throw error }
+            return nil
+        }
     }
 
     /// Gives keys to a share of the user's own that a client without keys created, and wraps the key of its root, in
@@ -285,8 +295,8 @@ extension DatabaseRequests {
         guard let sharing = record.sharing, let newest = sharing.newestKeys else {
             return keys.shared.learn(nil, ofShare: share.name)
         }
-        let key =
-            keys.shared.newestKey(of: share.name) ?? (keys.isOwn ? administratorsKey(of: share, sharing, keys) : nil)
+        var key = keys.shared.newestKey(of: share.name)
+        if key == nil, keys.isOwn { key = try administratorsKey(of: share, sharing, keys) }
         do {
             guard let bytes = newest.statement else {
                 throw EncryptionError.contradicted(
