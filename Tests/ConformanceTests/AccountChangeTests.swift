@@ -1,6 +1,5 @@
 import CloudKitDevice
 import Foundation
-import Synchronization
 import Testing
 
 @testable import CloudKit
@@ -8,45 +7,10 @@ import Testing
 
 /// Calls that began before another user signed in on the device: they belong to the user who was signed in.
 @Suite(.timeLimit(.minutes(20))) struct AccountChangeTests {
-    /// A network on which something happens once, at a request to one endpoint.
-    private final class Interrupted: Transport {
-        enum Moment: Sendable {
-            /// The request is lost.
-            case before
-            /// The cloud has answered, and the answer has not come.
-            case after
-        }
-
-        private struct Interruption: Sendable {
-            var path: String
-            var moment: Moment
-            var action: @Sendable () -> Void
-        }
-
-        private let interruption = Mutex<Interruption?>(nil)
-
-        func interrupt(_ path: String, _ moment: Moment, by action: @escaping @Sendable () -> Void) {
-            interruption.withLock { $0 = Interruption(path: path, moment: moment, action: action) }
-        }
-
-        func send(_ request: TransportRequest) async throws -> TransportResponse {
-            let now = interruption.withLock { interruption in
-                request.url.path.hasSuffix(interruption?.path ?? "nowhere") ? interruption.take() : nil
-            }
-            if let now, now.moment == .before {
-                now.action()
-                throw TransportFailure.connectionLost
-            }
-            let response = try await HTTPTransport.shared.send(request)
-            now?.action()
-            return response
-        }
-    }
-
     /// A device on which Bob may sign in after Ada.
     private struct Device: Sendable {
         let account: SwitchingAccount
-        let network = Interrupted()
+        let network = InterruptedTransport()
         let container: CKContainer
         /// A device of Bob's own.
         let bobs: CKContainer
@@ -92,6 +56,21 @@ import Testing
             await expect(.unknownItem) {
                 _ = try await device.bobs.privateCloudDatabase.record(for: makeNote("n").recordID)
             }
+        }
+    }
+
+    @Test func `B-ZN-12 what was sealed before the account's keys were reset is not sent again`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let network = InterruptedTransport()
+            let device = SigningDevice(cloud, over: network)
+            _ = try await device.signUp(SharingHousehold.password)
+            let database = device.container.privateCloudDatabase
+            network.interrupt("/records/modify", .before) { _ = try? await device.reset(SharingHousehold.password) }
+            let error = await expect(.accountTemporarilyUnavailable) { try await database.save(makeNote("n")) }
+            #expect(error?.localizedDescription.contains("keys were reset") == true)
+            await expect(.unknownItem) { _ = try await database.record(for: makeNote("n").recordID) }
+            try await database.save(makeNote("n"))
+            #expect(try await database.record(for: makeNote("n").recordID).encryptedValues["secret"] == "Ada's secret")
         }
     }
 

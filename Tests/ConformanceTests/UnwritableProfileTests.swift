@@ -7,9 +7,22 @@ import Testing
 
 /// Devices with a full disk: files that cannot be written.
 @Suite(.timeLimit(.minutes(20))) struct UnwritableProfileTests {
+    /// Runs a body while a device cannot change what it remembers of identities and epochs.
+    private func withoutRoom(on device: SigningDevice, _ body: () async throws -> Void) async throws {
+        let locks = [DeviceProfile.knownIdentitiesFile, "key-epochs.json"].map {
+            device.configuration.deviceProfile.folder + "/" + $0 + ".lock"
+        }
+        for lock in locks {
+            try? FileManager.default.removeItem(atPath: lock)
+            try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: true)
+        }
+        try await body()
+        for lock in locks { try FileManager.default.removeItem(atPath: lock) }
+    }
+
     @Test func `B-TM-06 a device that cannot write its profile changes no share`() async throws {
         try await SharingHousehold.run { home in
-            let (zone, folder, _) = try await home.makeFolder()
+            let (_, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben"], permission: .readOnly)
             try await home.accept(share.url, on: home.ben)
             let second = try await home.device(of: "ada")
@@ -20,20 +33,18 @@ import Testing
             try await home.invite(["cat"], to: newer)
             _ = try await home.ada.privateCloudDatabase.save(newer)
 
-            let identities = second.configuration.deviceProfile.folder + "/" + DeviceProfile.knownIdentitiesFile
-            let lock = identities + ".lock"
-            try? FileManager.default.removeItem(atPath: lock)
-            try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: true)
             old.participants.first { $0.role != .owner }?.permission = .readWrite
             func save() async throws {
                 let results = try await database.modifyRecords(
                     saving: [old], deleting: [], savePolicy: .allKeys, atomically: false)
                 _ = try results.saveResults[old.recordID]?.get()
             }
-            let refusal = await #expect(throws: CKError.self) { try await save() }
-            #expect(refusal?.code == .internalError)
-            #expect((refusal?.userInfo[NSUnderlyingErrorKey] as? NSError)?.domain == NSPOSIXErrorDomain)
-            #expect(refusal?.localizedDescription.contains("profile") == true)
+            try await withoutRoom(on: second) {
+                let refusal = await #expect(throws: CKError.self) { try await save() }
+                #expect(refusal?.code == .internalError)
+                #expect((refusal?.userInfo[NSUnderlyingErrorKey] as? NSError)?.domain == NSPOSIXErrorDomain)
+                #expect(refusal?.localizedDescription.contains("profile") == true)
+            }
             func permission() async throws -> CKShare.ParticipantPermission? {
                 let present = try asShare(try await home.ada.privateCloudDatabase.record(for: share.recordID))
                 return present.participants.first {
@@ -42,14 +53,38 @@ import Testing
             }
             #expect(try await permission() == .readOnly)
 
-            try FileManager.default.removeItem(atPath: lock)
             let present = try asShare(try await database.record(for: share.recordID))
             for participant in present.participants where participant.role != .owner {
                 participant.permission = .readWrite
             }
             try await database.save(present)
             #expect(try await permission() == .readWrite)
-            _ = zone
+        }
+    }
+
+    @Test func `B-TM-05 a device that cannot read new keys of a share seals nothing under the old ones`() async throws {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: ["ben", "cat"])
+            for member in [home.ben, home.cat] { try await home.accept(share.url, on: member) }
+            let second = try await home.device(of: "ada")
+            let database = second.container.privateCloudDatabase
+            func save(_ name: String) async throws {
+                let note = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: name, zoneID: zone))
+                note.encryptedValues["secret"] = "secret of " + name
+                note.setParent(folder)
+                try await database.save(note)
+            }
+            try await save("Three")
+            try await home.remove("ben", from: share.recordID, by: home.ada)
+            try await withoutRoom(on: second) {
+                let refusal = await #expect(throws: CKError.self) { try await save("Four") }
+                #expect(refusal?.code == .internalError)
+            }
+            try await save("Four")
+            let theirs = CKRecord.ID(recordName: "Four", zoneID: try await home.shared(zone))
+            let read = try await home.cat.sharedCloudDatabase.record(for: theirs)
+            #expect(read.encryptedValues["secret"] == "secret of Four")
         }
     }
 

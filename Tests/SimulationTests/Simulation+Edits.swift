@@ -108,7 +108,8 @@ extension Simulation {
         if sent.statement == held { return nil }
         let present = held.isEmpty ? StatementForm.noTag[...] : StatementForm.tag(of: held)
         guard StatementForm.previousTag(of: sent.statement) == present else { return .staleRecordStatement }
-        if item == nil, !sent.statement.isEmpty, StatementForm.recordVersion(of: sent.statement) <= zone.statementFloor {
+        if item == nil, !sent.statement.isEmpty, StatementForm.recordVersion(of: sent.statement) <= zone.statementFloor
+        {
             return .staleRecordStatement
         }
         let stated = StatementForm.created(of: sent.statement)

@@ -192,7 +192,9 @@ extension History {
         // Its record has another one by now, and the time for which replaced files stay is short.
         if has(.operators), error.code == .assetNotAvailable, ["fetch", "query", "follow"].contains(step) { return }
         // The time for which uploaded files wait for their record is short, too, and disks fail for long.
-        if has(.operators), error.code == .assetNotAvailable, ["save", "item", "batch", "operation"].contains(step) { return }
+        if has(.operators), error.code == .assetNotAvailable, ["save", "item", "batch", "operation"].contains(step) {
+            return
+        }
         if has(.fullDisks), error.code == .internalError, error.isForWantOfRoom { return }
         if has(.sessions), [.notAuthenticated, .accountTemporarilyUnavailable].contains(error.code) { return }
         if has(.endings), error.code == .quotaExceeded, place.scope != .public || step == "grow" { return }

@@ -132,7 +132,8 @@ final class History: Sendable {
         }
         let visitor = SimulatedDevice(
             Self.visitor + "-1", of: try await Self.addUser(Self.visitor, to: accounts), at: cloud, apiTokens: tokens,
-            Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: nil, notesEndings: nil, filesFolder: nil, losesPower: false)
+            Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: nil, notesEndings: nil, filesFolder: nil,
+            losesPower: false)
         try await visitor.signIn()
         try visitor.boot()
         self.visitor = visitor

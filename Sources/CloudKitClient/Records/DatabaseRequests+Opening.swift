@@ -127,7 +127,7 @@ extension DatabaseRequests {
             do throws(CallFailure) {
                 keys = try opened(record, with: keys)
                 keys.shared.noteRefusal(nil, ofShare: share.name)
-            } catch where error.concernsConnection {
+            } catch  where error.concernsConnection {
                 keys.shared.leave([share.name], as: before, because: error)
             } catch {
                 keys.shared.noteRefusal(error, ofShare: share.name)

@@ -122,11 +122,8 @@ package enum CallFailure: Error, Hashable, Sendable {
     /// useless.
     package var concernsConnection: Bool {
         switch self {
-        case .misconfigured, .notSignedIn, .accountChanged, .keysReplaced, .accountUnusable, .profileUnusable, .accountVerificationRequired,
-            .rateLimited, .transport,
-            .deadlineExceeded,
-            .cancelled,
-            .answerMalformed:
+        case .misconfigured, .notSignedIn, .accountChanged, .keysReplaced, .accountUnusable, .profileUnusable,
+            .accountVerificationRequired, .rateLimited, .transport, .deadlineExceeded, .cancelled, .answerMalformed:
             return true
         case .refused(let failure):
             switch failure.code {

@@ -292,6 +292,7 @@ package struct DeviceProfileError: Error, Hashable, Sendable, CustomStringConver
     package var description: String {
         "The profile \"\(profile)\" cannot be used (\(path)): \(reason). "
             + (failure == nil
-                ? "Sign in again with: welkin login" : "Make room on the disk, or make the folder writable for this user.")
+                ? "Sign in again with: welkin login"
+                : "Make room on the disk, or make the folder writable for this user.")
     }
 }

@@ -108,7 +108,9 @@ package struct ZoneHeader: Hashable, Sendable {
         // A damaged row may hold anything.
         guard StatementForm.isValid(protection.statement) else { return }
         let version = StatementForm.recordVersion(of: protection.statement)
-        guard version > newestStatementVersion, version <= UInt64(clamping: now + Self.clockDifferenceMax) else { return }
+        guard version > newestStatementVersion, version <= UInt64(clamping: now + Self.clockDifferenceMax) else {
+            return
+        }
         newestStatementVersion = version
     }
 

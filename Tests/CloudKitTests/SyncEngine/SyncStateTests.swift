@@ -184,7 +184,8 @@ import Testing
         #expect(state.transition(to: "_bob") == .none)
     }
 
-    @Test func `B-SYN-12 changes from before a new look after a user signed out belong to the user who was signed in`() {
+    @Test func `B-SYN-12 changes from before a new look after a user signed out belong to the user who was signed in`()
+    {
         var state = SyncState(user: "_ada")
         _ = state.follow(.signOut("_ada"))
         #expect(state.wantsFirstUser)
