@@ -225,7 +225,7 @@ extension History {
 
 extension CKError {
     /// Whether there was no room on the device's disk.
-    fileprivate var isForWantOfRoom: Bool {
+    var isForWantOfRoom: Bool {
         let cause = userInfo[NSUnderlyingErrorKey] as? NSError
         return cause?.domain == NSPOSIXErrorDomain && cause?.code == Int(ENOSPC)
     }

@@ -141,7 +141,7 @@ actor NotesApp: CKSyncEngineDelegate {
             }
         case .sentRecordZoneChanges(let event): take(event, syncEngine)
         case .sentDatabaseChanges(let event):
-            for error in event.failedZoneSaves.map(\.error) { failures.insert(error.code) }
+            for error in event.failedZoneSaves.map(\.error) { note(error) }
             if event.deletedZoneIDs.contains(Self.zone.zoneID) {
                 endings?.isAskedFor.value = false
                 endings?.note()
@@ -183,7 +183,7 @@ actor NotesApp: CKSyncEngineDelegate {
         var again: [CKSyncEngine.PendingRecordZoneChange] = []
         for failed in event.failedRecordSaves {
             let id = failed.record.recordID
-            failures.insert(failed.error.code)
+            note(failed.error)
             switch failed.error.code {
             case .serverRecordChanged:
                 guard let record = failed.error.serverRecord else { continue }
@@ -203,8 +203,12 @@ actor NotesApp: CKSyncEngineDelegate {
             default: break
             }
         }
-        for error in event.failedRecordDeletes.values { failures.insert(error.code) }
+        for error in event.failedRecordDeletes.values { note(error) }
         syncEngine.state.add(pendingRecordZoneChanges: again)
+    }
+
+    private func note(_ error: CKError) {
+        if !error.isForWantOfRoom { failures.insert(error.code) }
     }
 
     private func store() {

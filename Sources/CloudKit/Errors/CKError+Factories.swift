@@ -106,6 +106,11 @@ extension CKError {
     /// A Boolean value that indicates whether the cloud says that it was restored, and has lost the version of a record that this device has seen.
     var isOfLostVersion: Bool { code == .internalError && restoredTo != nil }
 
+    /// A Boolean value that indicates whether a file of this device could not be read or written, for instance on a full disk.
+    var isOfDevice: Bool {
+        code == .internalError && (_nsError.userInfo[NSUnderlyingErrorKey] as? NSError)?.domain == NSPOSIXErrorDomain
+    }
+
     /// The server's sub-code (docs/rules/ERR.md); nil where there is none.
     var subcode: Int? {
         (_nsError.userInfo[NSUnderlyingErrorKey] as? NSError).flatMap {

@@ -273,7 +273,9 @@ extension CKError {
     var endsSync: Bool {
         switch code {
         case .zoneBusy: false
-        default: SendFailureHandling(code) == .retry
+        // The files of another zone may have room.
+        case .internalError: false
+        default: SendFailureHandling(self) == .retry
         }
     }
 }

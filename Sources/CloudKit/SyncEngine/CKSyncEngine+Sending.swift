@@ -244,7 +244,7 @@ private struct ZonesOutcome {
         case .saveZone(let zone): failedSaves.append(.init(zone: zone, error: error))
         case .deleteZone(let id): failedDeletes[id] = error
         }
-        if SendFailureHandling(error.code) == .leaveToApp { settled.insert(change) }
+        if SendFailureHandling(error) == .leaveToApp { settled.insert(change) }
     }
 
     var event: CKSyncEngine.Event.SentDatabaseChanges {
@@ -301,12 +301,12 @@ private struct RecordsOutcome {
 
     private mutating func fail(_ record: CKRecord, _ error: CKError) {
         failedSaves.append(.init(record: record, error: error))
-        if SendFailureHandling(error.code) == .leaveToApp { settled.insert(.saveRecord(record.recordID)) }
+        if SendFailureHandling(error) == .leaveToApp { settled.insert(.saveRecord(record.recordID)) }
     }
 
     private mutating func fail(_ id: CKRecord.ID, _ error: CKError) {
         failedDeletes[id] = error
-        if SendFailureHandling(error.code) == .leaveToApp { settled.insert(.deleteRecord(id)) }
+        if SendFailureHandling(error) == .leaveToApp { settled.insert(.deleteRecord(id)) }
     }
 
     var event: CKSyncEngine.Event.SentRecordZoneChanges {

@@ -7,13 +7,16 @@ enum SendFailureHandling: Hashable, Sendable {
     /// The change is reported and removed; the app corrects it and adds it again (B-SYN-09).
     case leaveToApp
 
-    init(_ code: CKError.Code) {
-        switch code {
+    init(_ error: CKError) {
+        switch error.code {
         case .notAuthenticated, .accountTemporarilyUnavailable, .networkFailure, .networkUnavailable,
             .requestRateLimited, .serviceUnavailable, .zoneBusy:
             self = .retry
         // Not in Apple's list, but never the change's fault: it was held up, or repeating it is safe (B-THR-07).
         case .operationCancelled, .serverResponseLost:
+            self = .retry
+        // Neither is what this device has no room for.
+        case _ where error.isOfDevice:
             self = .retry
         default:
             self = .leaveToApp
@@ -34,7 +37,7 @@ enum SyncOutcome: Hashable, Sendable {
     init(_ error: CKError) {
         let errors = error.all
         let wait = errors.compactMap(\.retryAfterSeconds).max().map { Duration.seconds(max(0, $0)) }
-        if errors.contains(where: { SendFailureHandling($0.code) == .retry }) || wait != nil {
+        if errors.contains(where: { SendFailureHandling($0) == .retry }) || wait != nil {
             self = .failed(after: wait)
         } else if errors.contains(where: { $0.code == .serverRecordChanged }) {
             self = .conflicted

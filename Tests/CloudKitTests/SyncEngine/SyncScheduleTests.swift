@@ -1,3 +1,5 @@
+import CloudKitClient
+import CloudKitDevice
 import Testing
 
 @testable import CloudKit
@@ -122,7 +124,7 @@ import Testing
             .serviceUnavailable, .zoneBusy,
         ] as [CKError.Code])
     func `B-SYN-08 changes that the engine retries stay pending`(code: CKError.Code) {
-        #expect(SendFailureHandling(code) == .retry)
+        #expect(SendFailureHandling(CKError(code)) == .retry)
         #expect(SyncOutcome(CKError(code)) == .failed(after: nil))
     }
 
@@ -133,7 +135,7 @@ import Testing
             .assetFileNotFound, .internalError,
         ] as [CKError.Code])
     func `B-SYN-09 a change that the app has to correct is no longer pending`(code: CKError.Code) {
-        #expect(SendFailureHandling(code) == .leaveToApp)
+        #expect(SendFailureHandling(CKError(code)) == .leaveToApp)
     }
 
     @Test func `The longest pause that any item asks for counts`() {
@@ -147,7 +149,10 @@ import Testing
 
     @Test func `a pause that the server asks for counts with errors that the engine leaves to the app`() {
         let full = CKError.failure(.quotaExceeded, reason: "Quota exceeded", retryAfter: 300)
-        #expect(SendFailureHandling(full.code) == .leaveToApp)
+        #expect(SendFailureHandling(full) == .leaveToApp)
+        let noRoom = CKError(CallFailure.profileUnusable(FileFailure("write the file", ENOSPC)))
+        #expect(SendFailureHandling(noRoom) == .retry)
+        #expect(SyncOutcome(noRoom) == .failed(after: nil))
         #expect(SyncOutcome(full) == .failed(after: .seconds(300)))
         let error = CKError.partialFailure(["a": full, "b": CKError(.serverRecordChanged)])
         #expect(SyncOutcome(error) == .failed(after: .seconds(300)))
