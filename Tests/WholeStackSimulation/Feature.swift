@@ -45,6 +45,8 @@ enum Feature: UInt64 {
     case fullDisks = 2_500_000
     /// Devices lose their power, and with it what their disks had not synced.
     case lostPower = 2_600_000
+    /// The clocks of devices are wrong by up to four minutes.
+    case deviceClocks = 2_700_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -107,6 +107,13 @@ final class History: Sendable {
         }
         apiToken = tokens[.development] ?? ""
         var devices: [SimulatedDevice] = []
+        let chance = chance
+        func hardware() -> Hardware {
+            Hardware(
+                filesFolder: Feature.fullDisks.isIn(seed) ? "files-\(seed)" : nil,
+                losesPower: Feature.lostPower.isIn(seed),
+                clockError: Feature.deviceClocks.isIn(seed) ? Int64(chance.number(-240_000..<240_000)) : 0)
+        }
         for name in Self.users {
             let user = try await Self.addUser(name, to: accounts)
             for number in 1...(name == "cal" && !Feature.keyResets.isIn(seed) ? 1 : 2) {
@@ -118,8 +125,7 @@ final class History: Sendable {
                             signsOut: Feature.sessions.isIn(seed), hasVisits: Feature.visits.isIn(seed)
                         ) { [ledger, notesEnded] in
                             notesEnded.value[name] = ledger.makeStamp()
-                        } : nil, filesFolder: Feature.fullDisks.isIn(seed) ? "files-\(seed)" : nil,
-                    losesPower: Feature.lostPower.isIn(seed))
+                        } : nil, hardware: hardware())
                 try await device.signIn()
                 try device.boot()
                 devices.append(device)
@@ -132,8 +138,8 @@ final class History: Sendable {
         }
         let visitor = SimulatedDevice(
             Self.visitor + "-1", of: try await Self.addUser(Self.visitor, to: accounts), at: cloud, apiTokens: tokens,
-            Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: nil, notesEndings: nil, filesFolder: nil,
-            losesPower: false)
+            Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: nil, notesEndings: nil,
+            hardware: Hardware())
         try await visitor.signIn()
         try visitor.boot()
         self.visitor = visitor

@@ -35,6 +35,16 @@ struct NotesEndings: Sendable {
     let note: @Sendable () -> Void
 }
 
+/// What a device is made of.
+struct Hardware: Sendable {
+    /// The folder below the profile for files that were fetched, another one in each history of a process; nil: they do not stay.
+    var filesFolder: String?
+    /// Whether the device loses its power now and then.
+    var losesPower = false
+    /// The milliseconds by which the clock is ahead.
+    var clockError: Int64 = 0
+}
+
 /// A device of a user: a profile on disk, a network, and the memory of an app, which a crash takes.
 final class SimulatedDevice: Sendable {
     let name: String
@@ -66,10 +76,7 @@ final class SimulatedDevice: Sendable {
     let isLost = Shared(false)
     /// Whether the device's disk is full.
     let isDiskFull = Shared(false)
-    /// The folder below the profile for files that were fetched, another one in each history of a process; nil: they do not stay.
-    private let filesFolder: String?
-    /// Whether the device loses its power now and then.
-    private let losesPower: Bool
+    private let hardware: Hardware
     /// Whether the profile of the next start is there.
     private let isCopied = Shared(false)
     /// The ends of the zone of notes; nil: it stays.
@@ -96,10 +103,9 @@ final class SimulatedDevice: Sendable {
     init(
         _ name: String, of user: SimulatedUser, at cloud: SimulatedCloud,
         apiTokens: [CloudKitModel.Environment: String], _ chance: Chance, planted: PlantedFault?,
-        notesEndings: NotesEndings?, filesFolder: String?, losesPower: Bool
+        notesEndings: NotesEndings?, hardware: Hardware
     ) {
-        self.losesPower = losesPower
-        self.filesFolder = filesFolder
+        self.hardware = hardware
         self.name = name
         self.user = user
         self.cloud = cloud
@@ -120,7 +126,7 @@ final class SimulatedDevice: Sendable {
             endpoint: cloud.endpoint, container: SimulatedCloud.container, environment: environment.rawValue,
             apiToken: apiTokens[environment], profile: profile, profilesFolder: Self.folder,
             // Files have the system's times, and the cloud's clock shows others.
-            assetCache: filesFolder.map {
+            assetCache: hardware.filesFolder.map {
                 AssetCacheSettings(folder: "\(Self.folder)/\(profile)/\($0)", ageMax: 1 << 40)
             })
     }
@@ -348,16 +354,21 @@ final class SimulatedDevice: Sendable {
             life.value = 1
             try FileManager.default.moveItem(
                 atPath: "\(Self.folder)/\(name).0", toPath: "\(Self.folder)/\(profile)")
-            if losesPower { deterministic_watch_disk(disk) }
+            if hardware.losesPower { deterministic_watch_disk(disk) }
         }
         let network = SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: planted)
-        let container = CKContainer(configuration: configuration(.development), transport: network)
+        var clock = ClientClock.system
+        let clockError = hardware.clockError
+        if clockError != 0 { clock.milliseconds = { DeviceProfile.now + clockError } }
+        let container = CKContainer(
+            configuration: configuration(.development), transport: network, clientEnvironment: clock)
         let received = received
         let trail = cloud.trail
         let name = name
         booted.value = Booted(
             life: life.value, network: network, container: container,
-            production: CKContainer(configuration: configuration(.production), transport: network),
+            production: CKContainer(
+                configuration: configuration(.production), transport: network, clientEnvironment: clock),
             notes: try NotesApp(
                 container.privateCloudDatabase, disk: notesDisk, network: network, endings: notesEndings),
             listening: container.observeRemoteNotifications { notification in
