@@ -61,7 +61,7 @@ import Testing
         #expect(
             profile.accountState == .temporarilyUnavailable(.keysLocked, email: "ada@example.com", deviceID: "d"))
         try profile.store(credentials(), keychain: keychain)
-        #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d"))
+        #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 3))
         try profile.mark(.keysReset, of: "d")
         #expect(profile.accountState == .temporarilyUnavailable(.keysReset, email: "ada@example.com", deviceID: "d"))
         try profile.mark(.disabled, of: "d")
@@ -69,13 +69,13 @@ import Testing
         try profile.clear(.sessionEnded, of: "d")
         #expect(profile.accountState == .restricted(email: "ada@example.com", deviceID: "d"))
         try profile.clear(.disabled, of: "d")
-        #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d"))
+        #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 3))
     }
 
     @Test func `the problem of a removed device does not affect the one that came after`() throws {
         try profile().store(credentials("e"), keychain: keychain)
         try profile().mark(.sessionEnded, of: "d")
-        #expect(profile().accountState == .available(email: "ada@example.com", deviceID: "e"))
+        #expect(profile().accountState == .available(email: "ada@example.com", deviceID: "e", keysGeneration: 3))
     }
 
     @Test func `keys of a device that was replaced go when others take their place, and all go with a sign-out`()
