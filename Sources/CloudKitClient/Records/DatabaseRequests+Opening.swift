@@ -159,21 +159,27 @@ extension DatabaseRequests {
             _ = try await zoneKeys(page.zoneID)
         }
         let opened = await opened(records, desiredKeys: desiredKeys)
-        for case .failure(let failure) in opened.lazy.map(\.values) {
-            if failure.concernsConnection { throw failure }
-            // Without the newest key of the zone's shares the page waits: it opens when the key has arrived.
-            if scope == .shared, case .waitingForKey = failure, try await zoneKeys(page.zoneID).shared.isWaiting {
-                throw failure
-            }
-            // What the owner has sealed under other keys opens once the user of this device has confirmed them.
-            if case .identityUnconfirmed = failure { throw failure }
-            if scope == .shared, let unconfirmed = try await zoneKeys(page.zoneID).shared.unconfirmedIdentity {
-                throw unconfirmed
-            }
-        }
+        try await checkFailures(
+            opened.compactMap { if case .failure(let failure) = $0.values { failure } else { nil } }, of: page)
         let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }
         forget(deleted, in: page.zoneID, incarnation: exchange?.incarnation)
         return OpenedChanges(page, records: opened, in: address)
+    }
+
+    /// Fails where records of a page can be opened later.
+    private func checkFailures(_ failures: [CallFailure], of page: ZoneChangesPage) async throws {
+        guard !failures.isEmpty else { return }
+        for failure in failures {
+            if failure.concernsConnection { throw failure }
+            // What the owner has sealed under other keys opens once the user of this device has confirmed them.
+            if case .identityUnconfirmed = failure { throw failure }
+        }
+        guard scope == .shared else { return }
+        let shared = try await zoneKeys(page.zoneID).shared
+        // Without the newest key of the zone's shares the page waits: it opens when the key has arrived.
+        let waiting = failures.first { if case .waitingForKey = $0 { true } else { false } }
+        if let waiting, shared.isWaiting { throw waiting }
+        if let unconfirmed = shared.unconfirmedIdentity { throw unconfirmed }
     }
 
     /// The keys of a zone.
