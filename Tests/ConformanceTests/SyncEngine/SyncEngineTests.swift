@@ -400,15 +400,21 @@ import Testing
         }
     }
 
+    /// Returns a device on which Ada is signed in, and Bob may sign in after her.
+    private func deviceOfTwoUsers(
+        _ cloud: ThrowawayCloud
+    ) async throws -> (account: SwitchingAccount, ada: SignedInDevice, bob: SignedInDevice, database: CKDatabase) {
+        let ada = try await cloud.credentials(of: cloud.addUser("ada"))
+        let bob = try await cloud.credentials(of: cloud.addUser("bob"))
+        let account = SwitchingAccount(ada)
+        let container = CKContainer(
+            identifier: cloud.container, endpoint: cloud.endpoint, account: account, transport: HTTPTransport.shared)
+        return (account, ada, bob, container.privateCloudDatabase)
+    }
+
     @Test func `B-SYN-12 another user on the device resets the state, pending changes included`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let ada = try await cloud.credentials(of: cloud.addUser("ada"))
-            let bob = try await cloud.credentials(of: cloud.addUser("bob"))
-            let account = SwitchingAccount(ada)
-            let database = CKContainer(
-                identifier: cloud.container, endpoint: cloud.endpoint, account: account,
-                transport: HTTPTransport.shared
-            ).privateCloudDatabase
+            let (account, ada, bob, database) = try await deviceOfTwoUsers(cloud)
             let app = try Notebook(database)
             await app.write("n", "one", edit: 1)
             try await app.syncEngine.sendChanges()
@@ -433,13 +439,7 @@ import Testing
 
     @Test func `B-SYN-12 changes that a user added before the first sync do not go to the next user`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let ada = try await cloud.credentials(of: cloud.addUser("ada"))
-            let bob = try await cloud.credentials(of: cloud.addUser("bob"))
-            let account = SwitchingAccount(ada)
-            let database = CKContainer(
-                identifier: cloud.container, endpoint: cloud.endpoint, account: account,
-                transport: HTTPTransport.shared
-            ).privateCloudDatabase
+            let (account, _, bob, database) = try await deviceOfTwoUsers(cloud)
             let app = try Notebook(database)
             await app.write("n", "Ada's", edit: 1)
             account.become(bob)
@@ -452,13 +452,7 @@ import Testing
 
     @Test func `B-SYN-12 changes that a user added after signing in again do not go to the next user`() async throws {
         try await ThrowawayCloud.run { cloud in
-            let ada = try await cloud.credentials(of: cloud.addUser("ada"))
-            let bob = try await cloud.credentials(of: cloud.addUser("bob"))
-            let account = SwitchingAccount(ada)
-            let database = CKContainer(
-                identifier: cloud.container, endpoint: cloud.endpoint, account: account,
-                transport: HTTPTransport.shared
-            ).privateCloudDatabase
+            let (account, ada, bob, database) = try await deviceOfTwoUsers(cloud)
             let app = try Notebook(database)
             try await app.syncEngine.fetchChanges()
             account.become(nil)
