@@ -20,6 +20,24 @@ import Testing
         for lock in locks { try FileManager.default.removeItem(atPath: lock) }
     }
 
+    @Test func `a sign-in that cannot be stored leaves no device behind`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let one = SigningDevice(cloud, "one")
+            _ = try await one.signUp(SharingHousehold.password)
+            let two = SigningDevice(cloud, "two")
+            let folder = two.configuration.profilesFolder
+            try Data().write(to: URL(fileURLWithPath: folder))
+            let error = await #expect(throws: DeviceProfileError.self) {
+                try await two.enter(SharingHousehold.password)
+            }
+            #expect(error?.failure?.code == ENOTDIR)
+            #expect(try await one.devices().map(\.name) == ["one"])
+            try FileManager.default.removeItem(atPath: folder)
+            try await two.enter(SharingHousehold.password)
+            #expect(try await one.devices().count == 2)
+        }
+    }
+
     @Test func `B-TM-06 a device that cannot write its profile changes no share`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()

@@ -83,7 +83,13 @@ package struct SignIn: Sendable {
             deviceSecret: session.secret)
         credentials[container, configuration.environment] = try entry(session.answer, container)
         credentials.trouble = keys.keychain == nil ? .keysLocked : nil
-        try configuration.deviceProfile.store(credentials, keychain: keys.keychain)
+        do {
+            try configuration.deviceProfile.store(credentials, keychain: keys.keychain)
+        } catch {
+            // A session that no device has would stay in the list of devices.
+            try? await end(session.proof, container)
+            throw error
+        }
         if before?.email != credentials.email || before?.endpoint != credentials.endpoint {
             try removeOpenedFiles()
         }
