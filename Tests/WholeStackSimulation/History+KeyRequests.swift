@@ -96,14 +96,21 @@ extension History {
         for device in devices where device.user.hasOperatorsPassword.value {
             if await !giveKeys(to: device) { violated("\(device.name) does not get the account's keys") }
         }
-        for device in devices where device.user.hasOperatorsPassword.value {
-            let password = newPassword(of: device.user)
+        for device in devices where device.user.hasOperatorsPassword.value { await replaceOperatorsPassword(on: device) }
+    }
+
+    /// Changes the password that the operator has set, after the pause that wrong ones of before may cost.
+    private func replaceOperatorsPassword(on device: SimulatedDevice) async {
+        let password = newPassword(of: device.user)
+        for attempt in 0..<3 {
             do {
                 try await device.changePassword(to: password)
                 device.user.passwords.value = [password]
                 device.user.hasOperatorsPassword.value = false
+                return
             } catch {
-                violated("\(device.name) cannot change the operator's password: \(error)")
+                if attempt == 2 { violated("\(device.name) cannot change the operator's password: \(error)") }
+                try? await Task.sleep(for: .seconds(pause(after: error)))
             }
         }
     }
