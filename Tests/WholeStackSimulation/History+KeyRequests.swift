@@ -96,7 +96,9 @@ extension History {
         for device in devices where device.user.hasOperatorsPassword.value {
             if await !giveKeys(to: device) { violated("\(device.name) does not get the account's keys") }
         }
-        for device in devices where device.user.hasOperatorsPassword.value { await replaceOperatorsPassword(on: device) }
+        for device in devices where device.user.hasOperatorsPassword.value {
+            await replaceOperatorsPassword(on: device)
+        }
     }
 
     /// Changes the password that the operator has set, after the pause that wrong ones of before may cost.
