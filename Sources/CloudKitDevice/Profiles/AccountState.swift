@@ -1,5 +1,6 @@
 /// The state of a profile's account, as the profile knows it.
 package enum AccountState: Hashable, Sendable {
+    /// A user is signed in, and the device has the account's keys.
     ///
     /// - Parameter keysGeneration: Counts the account's keys, as `DeviceKeychain.generation`; 0: they are not kept in a profile.
     case available(email: String, deviceID: String, keysGeneration: Int = 0)
