@@ -420,8 +420,9 @@ void deterministic_lose_power(const char *folder, int kept) {
         Earlier *earlier = &disk->earlier[--disk->count];
         if (earlier->existed) {
             int file = open(earlier->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-            if (file < 0 || write(file, earlier->bytes, earlier->count) != (ssize_t)earlier->count) abort();
-            close(file);
+            // Its folder may be gone.
+            if (file >= 0 && write(file, earlier->bytes, earlier->count) != (ssize_t)earlier->count) abort();
+            if (file >= 0) close(file);
         } else {
             unlink(earlier->path);
         }

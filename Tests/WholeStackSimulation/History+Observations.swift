@@ -200,6 +200,13 @@ extension History {
         if has(.endings), error.code == .quotaExceeded, place.scope != .public || step == "grow" { return }
         let ofEndings: Set<CKError.Code> = [.zoneNotFound, .userDeletedZone, .unknownItem, .changeTokenExpired]
         if mayHaveLostKeys(place), error.code == .internalError { return }
+        // A server that remembers a session of before a reset answers its reads for some seconds, but no pages of changes.
+        if has(.servers), place.scope == .private, keysReset.value.contains(place.owner),
+            ["fetch", "query"].contains(step),
+            error.code == .internalError
+        {
+            return
+        }
         // The owner has other keys, and the user has not compared fingerprints yet.
         if place.scope == .shared, keysReset.value.contains(place.owner), error.code == .internalError,
             error.localizedDescription.contains("compare fingerprints")
