@@ -115,8 +115,12 @@ struct SharedKeys: Sendable {
     /// The share of the whole zone, if there is one with keys.
     var wholeShare: String? { newest[Share.zoneWideName] == nil ? nil : Share.zoneWideName }
 
-    /// A Boolean value that indicates whether the zone has shares whose newest key the account does not have yet.
-    var isWaiting: Bool { newest.contains { share, epoch in shareKeys[share]?[epoch] == nil } }
+    /// A Boolean value that indicates whether the zone has shares whose newest key the account does not have yet, or is shared as a whole under an
+    /// administrator's key, with which nobody gets the keys of the zone: its owner's devices begin an epoch with them.
+    var isWaiting: Bool {
+        newest.contains { share, epoch in shareKeys[share]?[epoch] == nil }
+            || (newest[Share.zoneWideName] != nil && owners[Share.zoneWideName] != nil)
+    }
 
     /// The failure of a share whose keys are those of a user with other keys than this device knows; nil: there is none.
     var unconfirmedIdentity: CallFailure? {
