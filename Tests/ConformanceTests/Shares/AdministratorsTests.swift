@@ -261,6 +261,27 @@ import Testing
         }
     }
 
+    @Test func `B-CHG-15 a page waits until the owner's device has begun an epoch after one of an administrator's`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let shared = try await share(with: [], wholeZone: true, home)
+            let theirShare = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
+            let (ada, ben) = (home.ada.privateCloudDatabase, home.ben.sharedCloudDatabase)
+            try await home.remove("cat", from: theirShare, by: home.ben)
+            let token = try await ben.recordZoneChanges(inZoneWith: shared.theirs, since: nil).changeToken
+            // The owner's device seals under the zone's key without a look at the share.
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Ada's", zoneID: shared.zone))
+            record.encryptedValues["secret"] = "secret of Ada's"
+            try await ada.save(record)
+            await expect(.zoneBusy) { _ = try await ben.recordZoneChanges(inZoneWith: shared.theirs, since: token) }
+            _ = try await ada.record(for: shared.share)
+            let page = try await ben.recordZoneChanges(inZoneWith: shared.theirs, since: token)
+            let found = page.modificationResultsByID.values.compactMap { try? $0.get().record }
+            #expect(found.first { $0.recordID.recordName == "Ada's" }?.encryptedValues["secret"] == "secret of Ada's")
+        }
+    }
+
     @Test func `B-TM-05 the administrator who began an epoch is removed like any participant`() async throws {
         try await SharingHousehold.run { home in
             let doras = try await home.newcomer("dora")
