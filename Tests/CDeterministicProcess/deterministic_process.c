@@ -338,6 +338,9 @@ static char *path_of_file[FILES_MAX];
 /// Foundation makes UUIDs from what it reads from a file of randomness.
 static bool is_randomness[FILES_MAX];
 
+/// Whether something is remembered of the file.
+static bool is_known(int file) { return file >= 0 && file < FILES_MAX; }
+
 static Disk *disk_named(const char *folder) {
     for (int i = 0; i < DISKS_MAX; i++) {
         if (disks[i].folder[0] == 0) snprintf(disks[i].folder, sizeof disks[i].folder, "%s", folder);
@@ -364,7 +367,7 @@ static bool has_no_room(unsigned char disk) {
     return true;
 }
 
-static bool has_no_room_in_file(int file) { return file >= 0 && file < FILES_MAX && has_no_room(disk_of_file[file]); }
+static bool has_no_room_in_file(int file) { return is_known(file) && has_no_room(disk_of_file[file]); }
 
 // Lost power
 
@@ -395,7 +398,7 @@ static void remember(const char *path) {
 }
 
 static void remember_file(int file) {
-    if (file >= 0 && file < FILES_MAX && path_of_file[file]) remember(path_of_file[file]);
+    if (is_known(file) && path_of_file[file]) remember(path_of_file[file]);
 }
 
 static void forget(Earlier *earlier) {
@@ -438,7 +441,7 @@ void deterministic_lose_power(const char *folder, int kept) {
 int open(const char *path, int flags, ...) {
     static int (*real)(const char *, int, ...);
     if (!real) real = dlsym(RTLD_NEXT, "open");
-    unsigned char disk = disks[0].folder[0] ? disk_of(path) : 0;
+    unsigned char disk = disk_of(path);
     bool is_new = flags & O_CREAT && access(path, F_OK) != 0;
     if (is_new && has_no_room(disk)) return -1;
     if (is_new || flags & O_TRUNC) remember(path);
@@ -446,7 +449,7 @@ int open(const char *path, int flags, ...) {
     va_start(list, flags);
     int file = real(path, flags, va_arg(list, int));
     va_end(list);
-    if (file >= 0 && file < FILES_MAX) {
+    if (is_known(file)) {
         is_randomness[file] = strcmp(path, "/dev/urandom") == 0;
         disk_of_file[file] = disk;
         if (disk && disks[disk - 1].is_watched && (flags & O_ACCMODE) != O_RDONLY) path_of_file[file] = strdup(path);
@@ -480,7 +483,7 @@ int ftruncate(int file, off_t length) {
 int fsync(int file) {
     static int (*real)(int);
     if (!real) real = dlsym(RTLD_NEXT, "fsync");
-    unsigned char disk = file >= 0 && file < FILES_MAX ? disk_of_file[file] : 0;
+    unsigned char disk = is_known(file) ? disk_of_file[file] : 0;
     if (disk && disks[disk - 1].is_watched) deterministic_sync_disk(disks[disk - 1].folder);
     return real(file);
 }
@@ -515,7 +518,7 @@ int mkdir(const char *path, mode_t mode) {
 
 ssize_t read(int file, void *bytes, size_t count) {
     static ssize_t (*real)(int, void *, size_t);
-    if (is_active && file >= 0 && file < FILES_MAX && is_randomness[file]) {
+    if (is_active && is_known(file) && is_randomness[file]) {
         fill_randomly(bytes, count);
         return (ssize_t)count;
     }
@@ -526,7 +529,7 @@ ssize_t read(int file, void *bytes, size_t count) {
 int close(int file) {
     static int (*real)(int);
     if (!real) real = dlsym(RTLD_NEXT, "close");
-    if (file >= 0 && file < FILES_MAX) {
+    if (is_known(file)) {
         is_randomness[file] = disk_of_file[file] = false;
         free(path_of_file[file]);
         path_of_file[file] = NULL;

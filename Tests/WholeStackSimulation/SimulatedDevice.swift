@@ -296,23 +296,18 @@ final class SimulatedDevice: Sendable {
             registered.value = .max
         }
         // Calls of the ended app still write.
-        copyProfile()
-        isCopied.value = true
+        isCopied.value = (try? copyProfile()) != nil
     }
 
     /// Copies the profile for the next start: the framework keeps some things for each profile in the process, so that a restarted device is a
     /// profile with the same files.
-    private func copyProfile() {
+    private func copyProfile() throws {
         deterministic_fill_disk(disk, false)
+        defer { deterministic_fill_disk(disk, isDiskFull.value) }
         let before = "\(Self.folder)/\(profile)"
         life.value += 1
-        do {
-            try FileManager.default.copyItem(atPath: before, toPath: "\(Self.folder)/\(profile)")
-        } catch {
-            cloud.trail.note("\(name) has no profile: \(error)")
-        }
+        try FileManager.default.copyItem(atPath: before, toPath: "\(Self.folder)/\(profile)")
         deterministic_sync_disk(disk)
-        deterministic_fill_disk(disk, isDiskFull.value)
     }
 
     /// The identifier of the session with which the user is signed in; nil: the user is not, or the profile cannot be read.
@@ -348,7 +343,7 @@ final class SimulatedDevice: Sendable {
     func boot() throws {
         guard booted.value == nil else { return }
         if life.value > 0 {
-            if !isCopied.value { copyProfile() }
+            if !isCopied.value { try copyProfile() }
             isCopied.value = false
         } else {
             life.value = 1

@@ -37,10 +37,9 @@ extension CKError {
         case .accountUnusable(let reason):
             self = .failure(.notAuthenticated, reason: reason, remedy: "Sign in again with: welkin login")
         case .profileUnusable(let failure):
-            self = .failure(
-                .internalError, reason: "The profile of this device cannot be used: \(failure)",
-                remedy: "Make room on the disk, or make the profile's folder writable for this user, and try again.",
-                details: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(failure.code))])
+            self = .ofDevice(
+                failure, reason: "The profile of this device cannot be used: \(failure)",
+                remedy: "Make room on the disk, or make the profile's folder writable for this user, and try again.")
         case .keysMissing(let reason):
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason, description: operation.describe(reason),
@@ -91,10 +90,9 @@ extension CKError {
                 .internalError, reason: reason,
                 remedy: "Fetch the record again; without the file, leave its key out of desiredKeys.")
         case .assetCacheUnusable(let failure):
-            self = .failure(
-                .internalError, reason: "No place for a fetched file: \(failure)",
-                remedy: "Make room on the disk, or name another folder with CLOUDKIT_ASSET_CACHE, and fetch again.",
-                details: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(failure.code))])
+            self = .ofDevice(
+                failure, reason: "No place for a fetched file: \(failure)",
+                remedy: "Make room on the disk, or name another folder with CLOUDKIT_ASSET_CACHE, and fetch again.")
         case .answerMalformed(200):
             // Truncated, or another server's page: the fate of the request is unknown, and repeating it is safe.
             self = .failure(

@@ -1,4 +1,5 @@
 import CloudKitClient
+import CloudKitDevice
 import CloudKitModel
 import Foundation
 
@@ -105,6 +106,13 @@ extension CKError {
 
     /// A Boolean value that indicates whether the cloud says that it was restored, and has lost the version of a record that this device has seen.
     var isOfLostVersion: Bool { code == .internalError && restoredTo != nil }
+
+    /// Creates the error for a file of this device that could not be read or written.
+    static func ofDevice(_ failure: FileFailure, reason: String, remedy: String) -> CKError {
+        .failure(
+            .internalError, reason: reason, remedy: remedy,
+            details: [NSUnderlyingErrorKey: NSError(domain: NSPOSIXErrorDomain, code: Int(failure.code))])
+    }
 
     /// A Boolean value that indicates whether a file of this device could not be read or written, for instance on a full disk.
     var isOfDevice: Bool {

@@ -272,9 +272,8 @@ extension CKError {
     /// A Boolean value that indicates whether the next request would fail in the same way.
     var endsSync: Bool {
         switch code {
-        case .zoneBusy: false
         // The files of another zone may have room.
-        case .internalError: false
+        case .zoneBusy, .internalError: false
         default: SendFailureHandling(self) == .retry
         }
     }

@@ -131,8 +131,6 @@ final class KeyRing: Sendable {
             try epochs.change { pins in
                 if isOwn { try pins.began(epoch, ofShare: share) } else { try pins.see(epoch, ofShare: share) }
             }
-        } catch let error as EncryptionError {
-            throw CallFailure(error)
         } catch {
             throw CallFailure(profile: error)
         }
@@ -149,8 +147,6 @@ final class KeyRing: Sendable {
     func pin(_ identity: PublicIdentity, of user: String) throws(CallFailure) {
         do {
             _ = try identities.change { try $0.check(identity, of: user) }
-        } catch let error as EncryptionError {
-            throw CallFailure(error)
         } catch {
             throw CallFailure(profile: error)
         }
@@ -180,10 +176,6 @@ final class KeyRing: Sendable {
                     try invitation.open(as: slot, with: own, pins: &pins, epochs: &epochs)
                 }
             }
-        } catch let error as EncryptionError {
-            throw CallFailure(error)
-        } catch let failure as CallFailure {
-            throw failure
         } catch {
             throw CallFailure(profile: error)
         }
@@ -296,6 +288,18 @@ extension CallFailure {
             self = error.failure.map(Self.profileUnusable) ?? .keysMissing(error.description)
         case let error as SignInError: self = .keysMissing(error.description)
         default: self = .keysMissing("The keys of this account are not on this device")
+        }
+    }
+
+    /// Converts the error of a change of the profile's files: that of the files, or of what was to be remembered.
+    init(profile error: any Error) {
+        switch error {
+        case let failure as CallFailure: self = failure
+        case let error as EncryptionError: self = CallFailure(error)
+        case let failure as FileFailure: self = .profileUnusable(failure)
+        case let error as DeviceProfileError:
+            self = error.failure.map(Self.profileUnusable) ?? .accountUnusable(error.description)
+        default: self = .accountUnusable("A file of the profile cannot be read; it is damaged")
         }
     }
 

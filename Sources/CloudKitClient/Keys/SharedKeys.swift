@@ -119,7 +119,7 @@ struct SharedKeys: Sendable {
     /// administrator's key, with which nobody gets the keys of the zone: its owner's devices begin an epoch with them.
     var isWaiting: Bool {
         newest.contains { share, epoch in shareKeys[share]?[epoch] == nil }
-            || (newest[Share.zoneWideName] != nil && owners[Share.zoneWideName] != nil)
+            || wholeShare.flatMap { owners[$0] } != nil
     }
 
     /// The failure of a share whose keys are those of a user with other keys than this device knows; nil: there is none.

@@ -72,17 +72,6 @@ package enum CallFailure: Error, Hashable, Sendable {
         }
     }
 
-    /// Converts the error of a read or change of the profile's files.
-    init(profile error: any Error) {
-        switch error {
-        case let failure as CallFailure: self = failure
-        case let failure as FileFailure: self = .profileUnusable(failure)
-        case let error as DeviceProfileError:
-            self = error.failure.map(Self.profileUnusable) ?? .accountUnusable(error.description)
-        default: self = .accountUnusable("A file of the profile cannot be read; it is damaged")
-        }
-    }
-
     /// A Boolean value that indicates whether the request may have taken effect all the same (B-THR-07).
     var leavesOutcomeOpen: Bool {
         switch self {

@@ -42,7 +42,7 @@ package struct ZoneHeader: Hashable, Sendable {
     package var keyEpoch: UInt32
     /// The version that first statements of records have to be above (B-ENC-07): the highest one of deleted records of the default zone, which
     /// keeps no tombstones, or of records of the earlier zones whose place the zone took; 0: any will do.
-    package private(set) var deletedStatementVersion: UInt64 = 0
+    package private(set) var statementFloor: UInt64 = 0
     /// The highest version in which a statement of a record was; 0: there was none.
     package private(set) var newestStatementVersion: UInt64 = 0
     /// The way in which the zone is shared.
@@ -95,23 +95,22 @@ package struct ZoneHeader: Hashable, Sendable {
     ///
     /// - Parameter now: Milliseconds since 1970. A version far beyond, as a wrong clock makes it, concerns nobody else's records.
     package mutating func noteDeletion(of record: StoredRecord, now: Int64) {
-        guard let version = record.lastStatement?.version,
-            version <= UInt64(clamping: now + Self.clockDifferenceMax)
-        else { return }
-        deletedStatementVersion = max(deletedStatementVersion, version)
+        statementFloor = max(statementFloor, Self.statementVersion(of: record, now: now))
     }
 
     /// Notes the statement of a record that is saved.
     ///
     /// - Parameter now: Milliseconds since 1970.
-    package mutating func noteStatement(of protection: Protection, now: Int64) {
-        // A damaged row may hold anything.
-        guard StatementForm.isValid(protection.statement) else { return }
-        let version = StatementForm.recordVersion(of: protection.statement)
-        guard version > newestStatementVersion, version <= UInt64(clamping: now + Self.clockDifferenceMax) else {
-            return
+    package mutating func noteStatement(of record: StoredRecord, now: Int64) {
+        newestStatementVersion = max(newestStatementVersion, Self.statementVersion(of: record, now: now))
+    }
+
+    /// The version of a record's newest statement; 0 where it has none, or one far beyond the present time.
+    private static func statementVersion(of record: StoredRecord, now: Int64) -> UInt64 {
+        guard let version = record.lastStatement?.version, version <= UInt64(clamping: now + clockDifferenceMax) else {
+            return 0
         }
-        newestStatementVersion = version
+        return version
     }
 
     /// Notes that the zone takes the place of one that has ended, whose records devices remember: a save that waited for its network since
@@ -120,9 +119,7 @@ package struct ZoneHeader: Hashable, Sendable {
     /// - Parameter now: Milliseconds since 1970, as the first versions of records are. What is made in that millisecond is not above it yet.
     ///   Of zones that earlier builds have written no versions are known; clocks of several servers differ.
     package mutating func take(placeOf earlier: ZoneHeader, now: Int64) {
-        deletedStatementVersion = max(
-            earlier.deletedStatementVersion, earlier.newestStatementVersion, UInt64(clamping: now - 1))
-        newestStatementVersion = deletedStatementVersion
+        statementFloor = max(earlier.statementFloor, earlier.newestStatementVersion, UInt64(clamping: now - 1))
     }
 
     /// Milliseconds by which clocks of devices are expected to be ahead.
@@ -169,13 +166,14 @@ extension ZoneHeader.State {
 
 extension ZoneHeader {
     /// 1: without key epoch. 2: without horizon of members, and how far the feed is compacted. 3: without encryption scope. 4: without the version
-    /// of deleted statements; written where there are none, so that earlier builds read it. 5: without the newest version of statements.
+    /// that first statements have to be above; written where there are no statements, so that earlier builds read it. 5: without the newest version of statements.
     private static let format: UInt8 = 6
 
     /// The stored form.
     package var encoded: Bytes {
         var value = ValueWriter(capacity: 96)
-        value.add(byte: max(deletedStatementVersion, newestStatementVersion) == 0 ? 4 : Self.format)
+        let hasStatements = statementFloor > 0 || newestStatementVersion > 0
+        value.add(byte: hasStatements ? Self.format : 4)
         value.add(byte: state.code)
         value.add(number)
         value.add(since)
@@ -191,8 +189,8 @@ extension ZoneHeader {
         value.add(memberHorizon)
         value.add(compacted)
         value.add(byte: encryptionScope.rawValue)
-        if max(deletedStatementVersion, newestStatementVersion) > 0 {
-            value.add(deletedStatementVersion)
+        if hasStatements {
+            value.add(statementFloor)
             value.add(newestStatementVersion)
         }
         return value.bytes
@@ -222,7 +220,7 @@ extension ZoneHeader {
         let scope = try format >= 4 ? ZoneEncryptionScope(rawValue: value.byte()) : .perRecord
         guard let scope else { throw DamagedValue(.zone) }
         encryptionScope = scope
-        deletedStatementVersion = format >= 5 ? try value.number() : 0
+        statementFloor = format >= 5 ? try value.number() : 0
         newestStatementVersion = format >= 6 ? try value.number() : 0
     }
 }

@@ -92,6 +92,12 @@ package struct DatabaseContext: Hashable, Sendable {
         guard generation >= Int(header.keychainGeneration) else { throw .keychainOutdated }
     }
 
+    /// Refuses them where the header is not at hand; it is read only for a device that may have earlier keys.
+    func checkKeys(in view: StorageReader) async throws {
+        guard scope == .private, caller.keychainGeneration != nil else { return }
+        try checkKeys(try await view.databaseHeader())
+    }
+
     /// The partition to which tokens of a zone are bound: a member's are useless to any other user.
     var tokenPartition: StoragePartition {
         guard let member else { return partition }

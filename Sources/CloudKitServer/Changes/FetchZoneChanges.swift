@@ -44,7 +44,7 @@ package struct FetchZoneChanges: Sendable {
                     }
                 }
                 // A device without the present keys would count what it cannot open as read.
-                if outcomes.contains(where: \.hasEvents) { try place.checkKeys(try await view.databaseHeader()) }
+                if outcomes.contains(where: \.hasEvents) { try await place.checkKeys(in: view) }
                 return outcomes
             })
     }

@@ -9,7 +9,7 @@ import CloudKitSchema
 struct ChangePlanner {
     private let batch: ChangeBatch
     private let keyEpoch: UInt32
-    /// What counts as the last statement of a deleted record where the zone keeps no tombstones; nil: none is known.
+    /// What counts as the last statement of a deleted record of which the zone has no tombstone; nil: none is known.
     private let deletedStatement: LastStatement?
     private let assets: AssetPlanner
     private(set) var growth: SchemaGrowth
@@ -24,7 +24,7 @@ struct ChangePlanner {
         self.batch = batch
         keyEpoch = zone.keyEpoch
         deletedStatement =
-            zone.deletedStatementVersion > 0 ? LastStatement(version: zone.deletedStatementVersion, tag: []) : nil
+            zone.statementFloor > 0 ? LastStatement(version: zone.statementFloor, tag: []) : nil
         self.assets = assets
         self.growth = growth
         databaseBytes = database.recordBytes + assetBytes

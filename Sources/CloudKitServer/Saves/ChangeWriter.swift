@@ -104,7 +104,7 @@ struct ChangeWriter {
             parent: draft.parent, share: draft.share, shortGUID: draft.shortGUID, protection: draft.protection,
             fields: draft.fields)
         let size = transaction.set(stored, zone: zone.number)
-        if zone.isCustom, let protection = draft.protection { zone.noteStatement(of: protection, now: batch.now) }
+        if zone.isCustom { zone.noteStatement(of: stored, now: batch.now) }
         moveInFeed(stored, previous: draft.previous, size: size, &transaction)
         count(records: held == nil ? 1 : 0, bytes: size - (held?.storedBytes ?? 0))
         writeReferences(before: draft.before, after: draft.after, &transaction)

@@ -116,11 +116,7 @@ import Testing
                 #expect(try await cloud.modify([create(name)], zone: "Empty", by: caller)[0].failure == nil)
             }
             func names(_ caller: Caller) async throws -> [String] {
-                let outcome = try await FetchZoneChanges(cloud.cloud).run(
-                    [ZoneChangesRequest(zoneID: ZoneID(zoneName: "Empty"))], in: TestCloud.address(.private), by: caller
-                )[0]
-                guard case .page(let page) = outcome else { return [] }
-                return page.events.compactMap {
+                try await cloud.changes("Empty", by: caller).events.compactMap {
                     if case .changed(let record) = $0 { record.id.recordName } else { nil }
                 }
             }

@@ -128,6 +128,12 @@ import Testing
         #expect(SyncOutcome(CKError(code)) == .failed(after: nil))
     }
 
+    @Test func `B-SYN-08 changes that the device has no room to send stay pending`() {
+        let noRoom = CKError(CallFailure.profileUnusable(FileFailure("write the file", ENOSPC)))
+        #expect(SendFailureHandling(noRoom) == .retry)
+        #expect(SyncOutcome(noRoom) == .failed(after: nil))
+    }
+
     @Test(
         arguments: [
             .serverRecordChanged, .zoneNotFound, .unknownItem, .batchRequestFailed, .invalidArguments, .limitExceeded,
@@ -150,9 +156,6 @@ import Testing
     @Test func `a pause that the server asks for counts with errors that the engine leaves to the app`() {
         let full = CKError.failure(.quotaExceeded, reason: "Quota exceeded", retryAfter: 300)
         #expect(SendFailureHandling(full) == .leaveToApp)
-        let noRoom = CKError(CallFailure.profileUnusable(FileFailure("write the file", ENOSPC)))
-        #expect(SendFailureHandling(noRoom) == .retry)
-        #expect(SyncOutcome(noRoom) == .failed(after: nil))
         #expect(SyncOutcome(full) == .failed(after: .seconds(300)))
         let error = CKError.partialFailure(["a": full, "b": CKError(.serverRecordChanged)])
         #expect(SyncOutcome(error) == .failed(after: .seconds(300)))
