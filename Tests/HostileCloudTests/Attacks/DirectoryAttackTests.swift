@@ -117,7 +117,7 @@ extension Stage {
     private func playPublishedOwner() async throws {
         let ada = try await device("ada")
         try await feed(ada.own)
-        let again = cloud.restarted(ada)
+        let again = try cloud.restarted(ada)
         try await lie { _ in
         } during: {
             try await publishGhost(for: "ada")
@@ -131,7 +131,7 @@ extension Stage {
         _ = try await ben.own.save(CKRecordZone(zoneName: "Bens"))
         let zone = CKRecordZone.ID(zoneName: "Bens")
         try await feed(ben.own, in: zone)
-        let again = cloud.restarted(ben)
+        let again = try cloud.restarted(ben)
         try await lie { _ in
         } unnoticed: {
             try await publishGhost(for: "ben")

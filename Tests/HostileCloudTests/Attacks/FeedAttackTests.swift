@@ -25,7 +25,7 @@ extension Stage {
         case .recordRolledBack, .recordRolledBackAfterRestart:
             try await write("secret later text", to: "One", phone.own)
             try await feed(phone.own)
-            let reader = attack == .recordRolledBack ? phone : cloud.restarted(phone)
+            let reader = attack == .recordRolledBack ? phone : try cloud.restarted(phone)
             let older = try #require(liar.versions(of: "One").first)
             for reading in Reading.allCases {
                 try await lie {

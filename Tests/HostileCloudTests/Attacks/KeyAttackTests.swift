@@ -121,7 +121,7 @@ extension Stage {
         let others = try #require(newest(other.recordName, "ben"))
         #expect([older, cats, others].map { KeyFacts.newest($0)?["epoch"]?.int } == [1, 2, 2])
         if attack.needsMemory { try await feed(ben.shared, in: theirs) }
-        let victim = attack.needsMemory ? cloud.restarted(ben) : try await device("ben", "laptop")
+        let victim = attack.needsMemory ? try cloud.restarted(ben) : try await device("ben", "laptop")
 
         let ghost = try await ghost()
         let zone = ZoneAddress(

@@ -86,8 +86,15 @@ final class HostileCloud: Sendable {
     }
 
     /// Returns the device as it is after its process has ended and begun again.
-    func restarted(_ device: Device) -> Device {
+    ///
+    /// Its files are a minute old: what another process wrote just before a request may be younger than the request.
+    func restarted(_ device: Device) throws -> Device {
         let again = unsignedDevice(device.name)
+        let earlier = Date(timeIntervalSinceNow: -60)
+        let profile = again.configuration.deviceProfile.folder
+        for file in try FileManager.default.subpathsOfDirectory(atPath: profile) {
+            try FileManager.default.setAttributes([.modificationDate: earlier], ofItemAtPath: "\(profile)/\(file)")
+        }
         devices.withLock { $0[device.name] = again }
         return again
     }
