@@ -464,8 +464,8 @@ let package = Package(
             name: "ConformanceTests",
             dependencies: [
                 "CloudBackup", "CloudKitAccounts", "OrderedStore", "OrderedStoreSQLite", "PostgresServer",
-                "SeededChance", "FaultyNetwork", "CloudKit", "CloudKitClient",
-                "CloudKitDevice", "CloudKitEncryption",
+                "ScriptedCloud", "SeededChance", "FaultyNetwork", "CloudKit",
+                "CloudKitClient", "CloudKitDevice", "CloudKitEncryption",
                 "CloudKitModel",
                 "CloudKitServer", "CloudKitTesting", "FileStore", "IdentityDirectory", crypto,
             ], swiftSettings: strict),

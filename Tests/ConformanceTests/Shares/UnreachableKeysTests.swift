@@ -2,6 +2,7 @@ import CloudKit
 import CloudKitClient
 import FaultyNetwork
 import Foundation
+import ScriptedCloud
 import Synchronization
 import Testing
 
@@ -27,8 +28,10 @@ import Testing
             let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock) { request in
                 request.url.path.hasSuffix("records/lookup") ? .unreachable : nil
             }
+            let configuration = home.signedIn.ben.configuration
+            try configuration.deviceProfile.age()
             let restarted = CKContainer(
-                configuration: home.signedIn.ben.configuration, transport: network, clientEnvironment: clock)
+                configuration: configuration, transport: network, clientEnvironment: clock)
             try await body(
                 restarted.sharedCloudDatabase, CKRecord.ID(recordName: note.recordID.recordName, zoneID: theirs), token
             ) {

@@ -4,6 +4,7 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitTesting
 import Foundation
+import ScriptedCloud
 import Synchronization
 
 @testable import CloudKit
@@ -86,15 +87,9 @@ final class HostileCloud: Sendable {
     }
 
     /// Returns the device as it is after its process has ended and begun again.
-    ///
-    /// Its files are a minute old: what another process wrote just before a request may be younger than the request.
     func restarted(_ device: Device) throws -> Device {
         let again = unsignedDevice(device.name)
-        let earlier = Date(timeIntervalSinceNow: -60)
-        let profile = again.configuration.deviceProfile.folder
-        for file in try FileManager.default.subpathsOfDirectory(atPath: profile) {
-            try FileManager.default.setAttributes([.modificationDate: earlier], ofItemAtPath: "\(profile)/\(file)")
-        }
+        try again.configuration.deviceProfile.age()
         devices.withLock { $0[device.name] = again }
         return again
     }
