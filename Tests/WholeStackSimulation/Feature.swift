@@ -47,6 +47,8 @@ enum Feature: UInt64 {
     case lostPower = 2_600_000
     /// The clocks of devices are wrong by up to four minutes.
     case deviceClocks = 2_700_000
+    /// A guest's account is deleted in some histories, and the guest comes back with a new one of the same address.
+    case deletedAccounts = 2_800_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -30,6 +30,8 @@ final class FeedApp: Sendable {
     private let database: CKDatabase
     private let memory: Shared<Stored>
     private let isSyncing = Shared(false)
+    /// Whether another app has taken this one's place, because the user is another one.
+    private let isReplaced = Shared(false)
 
     init(_ scope: CKDatabase.Scope, of device: SimulatedDevice, _ app: SimulatedDevice.Booted, in history: History)
         throws
@@ -62,8 +64,15 @@ final class FeedApp: Sendable {
         return memory.value.zones.values.allSatisfy { !$0.isDue }
     }
 
+    /// Forgets what the user had whose account this device no longer has.
+    func forgetUser() throws {
+        isReplaced.value = true
+        device.feedDisks.value[database.databaseScope] = nil
+        app.feeds.value[database.databaseScope] = try FeedApp(database.databaseScope, of: device, app, in: history)
+    }
+
     private func store() {
-        guard !app.network.isGone else { return }
+        guard !app.network.isGone, !isReplaced.value else { return }
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         if let bytes = try? encoder.encode(memory.value) { device.feedDisks.value[database.databaseScope] = bytes }

@@ -71,7 +71,7 @@ extension History {
             return await replace(device, recovers: has(.passwords) && chance.percent(40)) ? device : nil
         }
         if has(.keyResets), device.user.name == resettingUser, chance.percent(35) {
-            await resetKeys(on: device)
+            if deletedUser == nil { await resetKeys(on: device) } else { await deleteAccount(of: device) }
             return nil
         }
         if has(.passwords), chance.percent(8) {
@@ -177,6 +177,7 @@ extension History {
         for device in devices where device.registered.value == .max { device.registered.value = trail.time }
         await removeFiles()
         try await reopenZones()
+        try await welcomeBack()
         for _ in 0..<30 {
             var isQuiet = true
             for device in devices {

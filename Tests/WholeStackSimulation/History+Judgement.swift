@@ -38,6 +38,7 @@ extension History {
         try await judgeCircle(content)
         try await judgeNotes()
         try await judgeVisits()
+        try await judgeDeletion()
         try await judgeReferences()
         judgeNotifications()
         if isLast { try await judgeDeployment() }

@@ -3,8 +3,9 @@ import Foundation
 
 // A user who replaces the account's keys, so that what the old ones sealed is lost.
 extension History {
-    /// The user who does so: a guest of others, or also the owner or an administrator of the share that changes.
-    var resettingUser: String { has(.ownerResets) && !seed.isMultiple(of: 3) ? "ben" : "cal" }
+    /// The user who does so: a guest of others, or also the owner or an administrator of the share that changes; where an account is deleted, its
+    /// user does not.
+    var resettingUser: String { deletedUser ?? (has(.ownerResets) && !seed.isMultiple(of: 3) ? "ben" : "cal") }
 
     /// Replaces the keys of a device's user, once in a history, while the user's other device goes on.
     func resetKeys(on device: SimulatedDevice) async {

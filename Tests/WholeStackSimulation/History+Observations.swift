@@ -83,6 +83,7 @@ extension History {
         guard isFollowing.value.insert(follower).inserted else { return }
         defer { isFollowing.value.remove(follower) }
         var known = followed.value[follower] ?? Followed()
+        let name = deletedName.value
         do {
             if usesOperation {
                 known = try await followed(known, place, database, pageMax: pageMax)
@@ -99,7 +100,8 @@ extension History {
                     hasMore = page.moreComing
                 }
             }
-            followed.value[follower] = known
+            // Tokens are of no use to the user who has come back.
+            if name == deletedName.value { followed.value[follower] = known }
         } catch let error as CKError
             where [.changeTokenExpired, .zoneNotFound, .userDeletedZone].contains(error.code)
         {
@@ -218,6 +220,13 @@ extension History {
         if mayEnd(place), place.root != nil, error.code == .referenceViolation { return }
         let ofMembers: Set<CKError.Code> = [.permissionFailure, .unknownItem, .zoneNotFound, .changeTokenExpired]
         if place.isContested, ofMembers.contains(error.code) { return }
+        if !deletedName.value.isEmpty {
+            if place.scope == .shared, ofMembers.contains(error.code) { return }
+            // A later page that is asked for as the user who has come back.
+            if step == "follow", error.code == .invalidArguments { return }
+            // The invitation was for the account that was deleted.
+            if step == "accept", error.code == .participantMayNeedVerification { return }
+        }
         if error.code == .permissionFailure, place.writes != .all { return }
         // A record that was deleted since it was fetched is made again by a save without its parent, which did not change: outside of the share.
         if error.code == .permissionFailure, place.root != nil, place.scope == .shared,

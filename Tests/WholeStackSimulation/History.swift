@@ -39,7 +39,9 @@ final class History: Sendable {
     let userNames = Shared<[String: String]>([:])
     /// The stamp from which on the edits of a user's notes cannot have been lost with their zone.
     let notesEnded = Shared<[String: Int]>([:])
-    /// The users who replaced their account's keys, or tried to.
+    /// The name in the container of the user whose account was deleted; empty: none was.
+    let deletedName = Shared("")
+    /// The users who have other keys than at the beginning, or tried to replace them.
     let keysReset = Shared<Set<String>>([])
     /// The devices that get the account's keys from others.
     let keyExchanges = Shared<[Task<Void, Never>]>([])
@@ -147,11 +149,17 @@ final class History: Sendable {
 
     private static func addUser(_ name: String, to store: AccountStore) async throws -> SimulatedUser {
         let user = SimulatedUser(name: name)
+        try await add(user, to: store)
+        return user
+    }
+
+    /// Makes the account of a user.
+    static func add(_ user: SimulatedUser, to store: AccountStore) async throws {
         let derivation = store.accounts.newDerivation(rounds: 10)
         let proof = try PasswordProof(
             password: user.passwords.value[0], salt: derivation.salt, rounds: derivation.rounds)
-        _ = try await store.accounts.add(email: user.email, name: name, proof: proof.bytes, derivation: derivation)
-        return user
+        _ = try await store.accounts.add(
+            email: user.email, name: user.name, proof: proof.bytes, derivation: derivation)
     }
 
     /// Runs the history of a seed.
@@ -187,17 +195,9 @@ final class History: Sendable {
             let database = app.container.privateCloudDatabase
             if has(.operators) { userNames.value[user] = try await app.container.userRecordID().recordName }
             try await database.save(CKRecordZone(zoneName: "Work"))
+            try await post(user, app.container)
             try await subscribe(user, app.container)
-            let operation = CKFetchWebAuthTokenOperation(apiToken: apiToken)
-            let token: String = try await withCheckedThrowingContinuation { continuation in
-                operation.fetchWebAuthTokenResultBlock = { continuation.resume(with: $0) }
-                database.add(operation)
-            }
-            webClients.value[user] = WebClient(
-                network: SimulatedNetwork(
-                    user + "-web", to: cloud, Chance(seed: seed, subject: UInt64(30 + webClients.value.count)),
-                    condition: device.condition, planted: nil),
-                endpoint: cloud.endpoint, apiToken: apiToken, token: token)
+            try await makeWebClient(of: device, app)
         }
         try await prepareShare()
         try await prepareCircle()
@@ -205,7 +205,35 @@ final class History: Sendable {
         for device in devices { try await startApps(of: device) }
     }
 
-    private func subscribe(_ user: String, _ container: CKContainer) async throws {
+    /// Gives a user a client of web services.
+    func makeWebClient(of device: SimulatedDevice, _ app: SimulatedDevice.Booted) async throws {
+        let user = device.user.name
+        let operation = CKFetchWebAuthTokenOperation(apiToken: apiToken)
+        let token: String = try await withCheckedThrowingContinuation { continuation in
+            operation.fetchWebAuthTokenResultBlock = { continuation.resume(with: $0) }
+            app.container.privateCloudDatabase.add(operation)
+        }
+        webClients.value[user] = WebClient(
+            network: SimulatedNetwork(
+                user + "-web", to: cloud, Chance(seed: seed, subject: UInt64(30 + webClients.value.count)),
+                condition: device.condition, planted: nil),
+            endpoint: cloud.endpoint, apiToken: apiToken, token: token)
+    }
+
+    /// Saves the first public record of a user: a type has to be there before it can be asked for.
+    private func post(_ user: String, _ container: CKContainer) async throws {
+        let post = CKRecord(recordType: "Post", recordID: CKRecord.ID(recordName: user + "0"))
+        let stamp = ledger.makeStamp()
+        try Content(stamp: stamp).fill(post, at: publicPlace)
+        let attempt = ledger.begin(
+            Cell(owner: "public", zone: CKRecordZone.ID.defaultZoneName, name: user + "0"), stamp: stamp,
+            by: user + "-1", at: trail.time)
+        try await container.publicCloudDatabase.save(post)
+        ledger.end(attempt, .done, at: trail.time)
+    }
+
+    /// Saves the subscriptions of a user.
+    func subscribe(_ user: String, _ container: CKContainer) async throws {
         let posts = CKQuerySubscription(
             recordType: "Post", predicate: NSPredicate(format: "n < 5"), subscriptionID: user + "-posts",
             options: [.firesOnRecordCreation, .firesOnRecordUpdate])
@@ -217,15 +245,6 @@ final class History: Sendable {
             information.shouldSendContentAvailable = true
             subscription.notificationInfo = information
         }
-        // A type has to be there before it can be asked for.
-        let post = CKRecord(recordType: "Post", recordID: CKRecord.ID(recordName: user + "0"))
-        let stamp = ledger.makeStamp()
-        try Content(stamp: stamp).fill(post, at: publicPlace)
-        let attempt = ledger.begin(
-            Cell(owner: "public", zone: CKRecordZone.ID.defaultZoneName, name: user + "0"), stamp: stamp,
-            by: user + "-1", at: trail.time)
-        try await container.publicCloudDatabase.save(post)
-        ledger.end(attempt, .done, at: trail.time)
         try await container.publicCloudDatabase.save(posts)
         try await container.privateCloudDatabase.save(work)
         try await container.privateCloudDatabase.save(all)

@@ -45,6 +45,21 @@ package struct DatabaseHeader: Hashable, Sendable {
     /// The key of the header.
     package static let key: Bytes = [Subspace.databaseHeader.rawValue]
 
+    /// Whether the account of the owner was removed: nothing is written here any more.
+    package var isClosed: Bool { keychainGeneration == Self.closedGeneration }
+
+    /// Generation that no keys have.
+    private static let closedGeneration = UInt32.max
+
+    /// The header of the database once it is empty and closed for good.
+    package var closed: DatabaseHeader {
+        var header = DatabaseHeader()
+        header.version = version
+        header.nextZoneNumber = nextZoneNumber
+        header.keychainGeneration = Self.closedGeneration
+        return header
+    }
+
     /// Lets a database that has given out no version yet begin with later ones.
     ///
     /// - Parameter version: The version after which it begins.
@@ -107,6 +122,11 @@ extension Reading {
 }
 
 extension WriteTransaction {
+    /// Returns the header of a partition that need not be the transaction's home.
+    package func databaseHeader(in partition: Partition) async throws -> DatabaseHeader {
+        try await get(DatabaseHeader.key, in: partition).map(DatabaseHeader.init(decoding:)) ?? DatabaseHeader()
+    }
+
     /// Writes the header.
     package mutating func set(_ header: DatabaseHeader) { set(DatabaseHeader.key, header.encoded) }
 }

@@ -82,13 +82,15 @@ package struct DatabaseContext: Hashable, Sendable {
             schemaPartition: schemaPartition, member: user)
     }
 
-    /// Refuses changes and pages of changes of devices whose keys were reset: the session may have been looked at just before, or by another
-    /// server (B-ZN-12).
+    /// Refuses changes and pages of changes of devices whose keys were reset, and all changes once the account was removed: the session may
+    /// have been looked at just before, or by another server (B-ZN-12).
     ///
     /// - Parameter header: Of the database, as the transaction reads it.
-    /// - Throws: `accountTemporarilyUnavailable`.
+    /// - Throws: `accountTemporarilyUnavailable`, `authenticationRequired`.
     func checkKeys(_ header: DatabaseHeader) throws(RequestFailure) {
-        guard scope == .private, let generation = caller.keychainGeneration else { return }
+        guard scope == .private else { return }
+        try header.checkIsOpen()
+        guard let generation = caller.keychainGeneration else { return }
         guard generation >= Int(header.keychainGeneration) else { throw .keychainOutdated }
     }
 
@@ -102,6 +104,15 @@ package struct DatabaseContext: Hashable, Sendable {
     var tokenPartition: StoragePartition {
         guard let member else { return partition }
         return StoragePartition("member:" + member.recordName + ":" + partition.name)
+    }
+}
+
+extension DatabaseHeader {
+    /// Refuses what would leave something behind of an account that was removed.
+    ///
+    /// - Throws: `authenticationRequired`, as for an ended session.
+    func checkIsOpen() throws(RequestFailure) {
+        if isClosed { throw .notSignedIn }
     }
 }
 

@@ -31,7 +31,9 @@ struct AssetRegistration: Sendable {
         }
         try await cloud.store.write(partition) { transaction in
             if let quota {
-                let records = try await transaction.databaseHeader().recordBytes
+                let header = try await transaction.databaseHeader()
+                try header.checkIsOpen()
+                let records = header.recordBytes
                 let assets = try await transaction.assetBytes()
                 guard records + assets + UInt64(asset.size) <= quota else { throw RequestFailure.quotaExceeded }
             }

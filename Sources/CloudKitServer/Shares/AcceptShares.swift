@@ -74,6 +74,7 @@ extension StorageWriter {
         _ zone: ZoneHeader, of owner: UserID, _ user: UserID, in partition: StoragePartition
     ) async throws {
         guard let member = try await shareMember(zone: zone.number, user: user) else { return }
+        try await databaseHeader(in: partition).checkIsOpen()
         var header = try await joinedHeader(in: partition)
         let held = try await joinedZone(owner, zone.name, in: partition)
         var joined = JoinedZone(

@@ -26,8 +26,10 @@ package struct ModifySubscriptions: Sendable {
         let writer = SubscriptionWriter(
             user: user, place: place, schema: schema, max: cloud.limits.subscriptionsMax,
             now: cloud.serverEnvironment.now())
-        return try await cloud.store.write(place.partition) { transaction in
-            try await writer.apply(operations, &transaction)
+        let own = StoragePartition.privateDatabase(address.container, address.environment, of: user)
+        return try await cloud.store.write(own == place.partition ? [own] : [place.partition, own]) { transaction in
+            try await transaction.databaseHeader(in: own).checkIsOpen()
+            return try await writer.apply(operations, &transaction)
         }
     }
 }

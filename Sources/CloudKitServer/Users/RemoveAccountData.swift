@@ -25,10 +25,10 @@ package struct RemoveAccountData: Sendable {
 
     /// Removes an account's data from the private databases of all containers and environments, and leaves the shares
     /// of others. The account's own shares end for all participants, who are notified as when the owner deletes the zone; records in
-    /// public databases stay.
+    /// public databases stay, subscriptions to them do not.
     ///
-    /// The account should be disabled before and removed after. The call can be repeated at any time in between. A
-    /// concurrent upload leaves a file that a later sweep deletes (`AssetLifetimes.orphan`).
+    /// The account should be disabled before and removed after. The call can be repeated at any time in between. What devices
+    /// send meanwhile is removed too, or refused; a concurrent upload leaves a file that a later sweep deletes (`AssetLifetimes.orphan`).
     package func run(ofAccount id: String) async throws -> RemovedData {
         var removed = RemovedData()
         let names = cloud.accountStore.userNames
@@ -36,11 +36,13 @@ package struct RemoveAccountData: Sendable {
             for environment in Environment.allCases {
                 removed.shares += try await leaveAllShares(of: user, in: container, environment)
                 let partition = StoragePartition.privateDatabase(container, environment, of: user)
-                guard try await cloud.store.read(.registry, { try await $0.isKnown(partition) }) else { continue }
-                removed.files += try await deleteFiles(of: partition)
-                removed.records += try await endZones(of: user, in: container, environment, partition)
+                if try await cloud.store.read(.registry, { try await $0.isKnown(partition) }) {
+                    removed.files += try await deleteFiles(of: partition)
+                    removed.records += try await endZones(of: user, in: container, environment, partition)
+                    removed.databases += 1
+                }
                 try await clear(partition)
-                removed.databases += 1
+                try await clearSubscriptions(of: user, toPublicRecordsOf: container, environment)
             }
         }
         return removed
@@ -92,12 +94,31 @@ package struct RemoveAccountData: Sendable {
         return Int(count)
     }
 
-    /// Clears a database, zone by zone so that no transaction holds others up for long, and then all that is left.
+    /// Clears a database, zone by zone so that no transaction holds others up for long, and then all that is left. What devices still send
+    /// is refused from then on.
     private func clear(_ partition: StoragePartition) async throws {
         let zones = try await cloud.store.read(partition) { try await $0.zones(limit: .max).map(\.number) }
         for zone in zones {
             try await cloud.store.write(partition) { $0.clearContents(ofZone: zone) }
         }
-        try await cloud.store.write(partition) { $0.clearDatabase() }
+        try await cloud.store.write(partition) { transaction in
+            let header = try await transaction.databaseHeader()
+            transaction.clearDatabase()
+            transaction.set(header.closed)
+        }
+    }
+
+    private func clearSubscriptions(
+        of user: UserID, toPublicRecordsOf container: ContainerID, _ environment: Environment
+    ) async throws {
+        let partition = StoragePartition.publicDatabase(container, environment)
+        try await cloud.store.write(partition) { transaction in
+            let held = try await transaction.subscriptions(of: user, in: .public)
+            guard !held.isEmpty else { return }
+            for subscription in held { transaction.clear(subscription, of: user, in: .public) }
+            var header = try await transaction.databaseHeader()
+            header.subscriptionCount -= min(header.subscriptionCount, UInt32(held.count))
+            transaction.set(header)
+        }
     }
 }
