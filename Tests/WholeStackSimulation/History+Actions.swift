@@ -535,7 +535,9 @@ extension History {
                     "CONFLICT", "NOT_FOUND", "VALIDATING_REFERENCE_ERROR", "TRY_AGAIN_LATER", "BAD_REQUEST",
                 ].contains(code), !has(.endings) || !["THROTTLED", "QUOTA_EXCEEDED"].contains(code),
                 // The client's token ends with the session of the device that made it.
-                !has(.sessions) || !["AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED"].contains(code)
+                !has(.sessions) || !["AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED"].contains(code),
+                // That of an account that is about to be deleted.
+                deletedName.value.isEmpty || code != "ACCESS_DENIED"
             {
                 violated("the web client got \(code) for \(type) of \(cell)")
             }

@@ -3,6 +3,7 @@ import CloudKitModel
 import CloudKitRecordLayer
 import CloudKitServer
 import Foundation
+import OrderedStore
 
 // A user whose account is deleted, and who comes back with another one of the same address.
 extension History {
@@ -23,11 +24,11 @@ extension History {
         own.first?.notesEndings?.note()
         webClients.value[user.name] = nil
         subscribed.value[user.name] = nil
-        let zones = ["Work", NotesApp.zone.zoneID.zoneName, "Temporary0", "Temporary1", CKRecordZone.ID.defaultZoneName]
+        let zones = [
+            "Work", NotesApp.zone.zoneID.zoneName, "Temporary0", "Temporary1", CKRecordZone.ID.defaultZoneName,
+        ]
         let endings = zones.map { beginEnding($0, of: user.name) }
-        let loss = sharing?.begin([.hasAccepted: false, .isAdministrator: false], of: user.name, at: trail.time)
-        // An invitation that waits is still that of the account.
-        let invitation = sharing?.begin([.isParticipant: false], of: user.name, at: trail.time)
+        let loss = sharing?.begin(SharingLedger.loss, of: user.name, at: trail.time)
         deletedName.value = name
         for other in own {
             other.isSignedOut.value = true
@@ -39,7 +40,6 @@ extension History {
         rights.value[user.name] = nil
         for ending in endings { end(ending, .done) }
         if let loss { sharing?.end(loss, .done, at: trail.time) }
-        if let invitation { sharing?.end(invitation, .unknown, at: trail.time) }
         trail.note("the account of \(user.name) is deleted")
         try? await Task.sleep(for: .milliseconds(chance.number(0..<20_000)))
         await untilDone("new account of \(user.name)") { cloud in
@@ -94,27 +94,32 @@ extension History {
         try await makeWebClient(of: device, app)
     }
 
+    /// Whether a participant is an account that was deleted, or is about to be.
+    func isDeleted(_ participant: CKShare.Participant) -> Bool {
+        !deletedName.value.isEmpty && participant.userIdentity.userRecordID?.recordName == deletedName.value
+    }
+
     /// Checks that nothing of the deleted account is left.
     func judgeDeletion() async throws {
         guard !deletedName.value.isEmpty, let cloud = cloud.cloud else { return }
         let (name, container) = (deletedName.value, ContainerID(SimulatedCloud.container))
         let partition = StoragePartition.privateDatabase(container, .development, of: UserID(name))
-        let (zones, records) = try await cloud.store.read(partition) { view in
-            (try await view.zones(limit: .max).map(\.name), try await view.databaseHeader().recordCount)
+        // Behind the header, which stays.
+        let rest = KeyRange(lower: DatabaseHeader.key + [0], upper: [0xFF])
+        let left = try await cloud.store.read(partition) { try await $0.scan(rest, limit: .max) }
+        if !left.isEmpty {
+            violated("of the deleted account are left rows \(Set(left.map { $0.key[0] }).sorted())")
         }
         let publicPartition = StoragePartition.publicDatabase(container, .development)
         let subscriptions = try await cloud.store.read(publicPartition) { view in
             try await view.subscriptions(of: UserID(name), in: .public).count
         }
         if subscriptions > 0 { violated("\(subscriptions) subscriptions of the deleted account are left") }
-        if !zones.isEmpty || records > 0 { violated("\(records) records in \(zones) of the deleted account are left") }
         for (device, zoneID) in [(devices[0], club), (circleOwnersDevice, Self.circle)] {
             guard let app = device.app else { continue }
             let share = try await share(at: place(zoneID, of: device), in: app.container.privateCloudDatabase)
             for participant in share?.participants ?? []
-            where participant.userIdentity.userRecordID?.recordName == name
-                && participant.acceptanceStatus == .accepted
-            {
+            where isDeleted(participant) && participant.acceptanceStatus == .accepted {
                 violated("the share of \(zoneID.zoneName) has the deleted account as a member")
             }
         }

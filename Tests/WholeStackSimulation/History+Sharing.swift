@@ -214,9 +214,11 @@ extension History {
 }
 
 extension History {
-    /// Returns the participant that a user is; one who came by the link has no address.
+    /// Returns the participant that a user is; one who came by the link has no address. An invitation of an account that was deleted since is not
+    /// that of its successor.
     fileprivate func participant(_ user: String, in share: CKShare?) -> CKShare.Participant? {
         share?.participants.first { participant in
+            if isDeleted(participant) { return false }
             guard sharing?.isPublic == true || user == sharing?.oneTimeGuest else {
                 return participant.userIdentity.lookupInfo?.emailAddress == SimulatedUser(name: user).email
             }
@@ -365,6 +367,7 @@ extension Step {
     ) -> [SharingLedger.Right: Bool] {
         participant.permission = mayWrite ? .readWrite : .readOnly
         share.addParticipant(participant)
+        if history.isDeleted(participant) { return [:] }
         return [.isParticipant: true, .mayWrite: mayWrite, .isAdministrator: false]
     }
 

@@ -309,7 +309,12 @@ final class History: Sendable {
     /// Returns a zone as a device reaches it.
     func place(_ zoneID: CKRecordZone.ID, of device: SimulatedDevice) -> Place {
         let known = places(of: device) + (circle(of: device).map { [$0] } ?? [])
-        return known.first { $0.zoneID == zoneID && $0.scope != .public } ?? ownPlace(zoneID, of: device.user.name)
+        if let place = known.first(where: { $0.zoneID == zoneID && $0.scope != .public }) { return place }
+        // An answer to a guest whose account was deleted meanwhile.
+        if zoneID.zoneName == club.zoneName, zoneID.ownerName == ownerName.value {
+            return clubPlace(zoneID: zoneID, scope: .shared, writes: Place.Writes.none)
+        }
+        return ownPlace(zoneID, of: device.user.name)
     }
 
     /// Returns the scope of the keys of one of Ada's zones.

@@ -213,10 +213,15 @@ struct SharingState {
 }
 
 extension CKShareParticipant {
+    /// Whether a participant of a share is the one who is to be added or removed.
     fileprivate func isSamePerson(as other: CKShareParticipant) -> Bool {
         let (mine, others) = (content.participant, other.content.participant)
         if mine.id == others.id { return true }
-        if let user = mine.identity.user, user == others.identity.user { return true }
+        // The address of an invitation may be that of another account by now, or of none.
+        if let user = mine.identity.user {
+            if let other = others.identity.user { return user == other }
+            guard mine.acceptance == .accepted else { return false }
+        }
         guard let lookup = mine.identity.lookup, !lookup.isEmpty else { return false }
         return lookup == others.identity.lookup
     }

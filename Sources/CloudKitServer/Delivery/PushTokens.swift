@@ -53,7 +53,8 @@ package struct PushTokens: Sendable {
             seen: cloud.serverEnvironment.now(), position: 0, destination: try await destination(push, address))
         try await cloud.registry.enter(address.partition)
         let position = try await cloud.store.write(address.partition) { transaction in
-            try await PushTokenWriter(limits: cloud.limits).add(made, &transaction)
+            try await transaction.databaseHeader().checkIsOpen()
+            return try await PushTokenWriter(limits: cloud.limits).add(made, &transaction)
         }
         return try registration(token, address: address, position: position, isPushed: made.destination != nil)
     }

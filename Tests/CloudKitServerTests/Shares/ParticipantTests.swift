@@ -188,6 +188,30 @@ import Testing
         }
     }
 
+    /// The address is that of another account by now: the first one was removed, or has another address.
+    @Test(arguments: Engine.allCases)
+    func `B-PRT-06 a user of the same address as an invited one is another participant`(_ engine: Engine)
+        async throws
+    {
+        let address = LookupInfo(emailAddress: "bea@example.com")
+        let first = ParticipantChange(id: "1", permission: .readOnly, lookup: address, user: TestCloud.bob)
+        try await withShare(engine, with: [first]) { test, share in
+            // No account has the address.
+            let third = ParticipantChange(id: "3", permission: .readWrite, lookup: address)
+            let invited = try await test.changeShare("Share-Root", ShareChange(participants: [first, third]))
+            #expect(invited.record?.sharing?.participants.dropFirst().map(\.id) == ["1", "3"])
+            _ = try await test.changeShare("Share-Root", ShareChange(participants: [first]))
+            let second = ParticipantChange(id: "2", permission: .readWrite, lookup: address, user: TestCloud.cyd)
+            let changed = try await test.changeShare("Share-Root", ShareChange(participants: [first, second]))
+            let users = changed.record?.sharing?.participants.map(\.identity.user)
+            #expect(users == [TestCloud.ada, TestCloud.bob, TestCloud.cyd])
+            #expect(try await test.accept(share.shortGUID, by: TestCloud.cyd).invitation?.acceptance == .accepted)
+            // Without a user it is the member who has that address.
+            let member = try await test.changeShare("Share-Root", ShareChange(participants: [second, third]))
+            #expect(member.record?.sharing?.participants.map(\.id).count == 2)
+        }
+    }
+
     @Test(arguments: Engine.allCases)
     func `B-PRT-07, B-PRT-08 administrators edit and see all participants, others do neither`(_ engine: Engine)
         async throws

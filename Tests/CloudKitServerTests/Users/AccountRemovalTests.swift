@@ -1,6 +1,8 @@
 import CloudKitAccounts
 import CloudKitModel
+import CloudKitRecordLayer
 import CloudKitServer
+import OrderedStore
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct AccountRemovalTests {
@@ -77,6 +79,63 @@ import Testing
             #expect(try await test.fileIDs().count == 2)
             #expect(try await test.download(bobs) == Array("Bob's".utf8))
             #expect(try await test.download(sharedByAll) == Array("everybody's".utf8))
+        }
+    }
+
+    /// A server may remember a session for some seconds, and requests may be under way.
+    @Test(arguments: Engine.allCases)
+    func `what devices send after their account's data was removed is refused`(_ engine: Engine) async throws {
+        try await withCloud(engine) { test in
+            let ada = try await person("ada", test)
+            let bob = try await person("bob", test)
+            let late = Caller(user: ada.user, keychainGeneration: 1)
+            try await test.makeZone("Bobs", of: bob.user)
+            let invitation = ShareChange(publicPermission: ParticipantPermission.none, participants: [invite(ada.user)])
+            let share = try await test.modify(
+                [createShare(Share.zoneWideName, invitation)], zone: "Bobs", by: Caller(user: bob.user))[0]
+            _ = try await test.modify(
+                [create("p")], zone: "_defaultZone", in: .public, by: Caller(user: bob.user))
+            func subscribe(_ scope: DatabaseScope) async throws {
+                _ = try await ModifySubscriptions(test.cloud).run(
+                    [.create(TestCloud.query("S"))], in: TestCloud.address(scope), by: late)
+            }
+            try await subscribe(.public)
+            _ = try await RemoveAccountData(test.cloud).run(ofAccount: ada.account.id)
+            let publicDatabase = StoragePartition.publicDatabase(TestCloud.container, .development)
+            let (subscriptions, count) = try await test.cloud.store.read(publicDatabase) { view in
+                (
+                    try await view.subscriptions(of: ada.user, in: .public),
+                    try await view.databaseHeader().subscriptionCount
+                )
+            }
+            #expect(subscriptions.isEmpty && count == 0)
+            for attempt in 0..<7 {
+                let failure = await #expect(throws: RequestFailure.self) {
+                    switch attempt {
+                    case 0: _ = try await test.modify([create("c")], zone: "_defaultZone", by: late)
+                    case 1: try await test.makeZone("Z", of: ada.user)
+                    case 2: try await subscribe(.public)
+                    case 3: try await subscribe(.private)
+                    case 4:
+                        _ = try await PushTokens(test.cloud).create(
+                            clientID: "phone", service: "development", in: TestCloud.container, .development, by: late)
+                    case 5:
+                        if case .failed(let failure) = try await test.accept(share.record?.shortGUID, by: ada.user) {
+                            throw failure
+                        }
+                    default:
+                        _ = try await test.modify(
+                            [create("c")], zone: "_defaultZone", by: Caller(user: ada.user))
+                    }
+                }
+                #expect(failure?.code == .authenticationRequired, "attempt \(attempt)")
+            }
+            let rows = try await test.cloud.store.read(
+                .privateDatabase(TestCloud.container, .development, of: ada.user)
+            ) { try await $0.scan(KeyRange(lower: DatabaseHeader.key + [0], upper: [0xFF]), limit: .max) }
+            #expect(rows.isEmpty)
+            let again = try await RemoveAccountData(test.cloud).run(ofAccount: ada.account.id)
+            #expect(again.records == 0)
         }
     }
 

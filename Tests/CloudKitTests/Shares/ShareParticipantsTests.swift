@@ -52,6 +52,26 @@ import Testing
         #expect(change.participants?.map(\.isChosen) == [false, false, true])
     }
 
+    @Test func `B-PRT-06 a user of the same address as an invited one is added beside that one`() {
+        func participant(_ id: String, _ user: String?) -> CKShareParticipant {
+            CKShareParticipant(
+                ShareParticipant(
+                    id: id, role: .privateUser, permission: .readOnly, acceptance: .pending,
+                    identity: PersonIdentity(
+                        user: user.map { UserID($0) }, lookup: LookupInfo(emailAddress: "bea@example.com"))))
+        }
+        let share = share()
+        share.addParticipant(participant("1", "_bea"))
+        share.addParticipant(participant("2", "_another"))
+        #expect(share.participants.dropFirst().map(\.participantID) == ["1", "2"])
+        share.addParticipant(participant("3", "_another"))
+        #expect(share.participants.dropFirst().map(\.participantID) == ["1", "2"])
+        // Nobody has the address any more.
+        share.addParticipant(participant("4", nil))
+        share.addParticipant(participant("5", nil))
+        #expect(share.participants.dropFirst().map(\.participantID) == ["1", "2", "4"])
+    }
+
     @Test func `Names of keys and types that talks and older code use`() {
         let names: any OlderNames = OlderCode()
         names.check()

@@ -132,15 +132,17 @@ package struct ShareDecision: Sendable {
         return result
     }
 
-    /// Rule B-PRT-06: who is there already is changed, not added.
+    /// Rule B-PRT-06: who is there already is changed, not added. The address of an invitation to a user may be that of another account by now, or
+    /// of none: two users are never one participant, and without a user it is that of a member at most.
     private func known(_ change: ParticipantChange, among participants: [StoredParticipant]) -> StoredParticipant? {
         let user = change.user ?? change.lookup?.user
         let email = change.lookup?.normalisedEmail
         let phone = change.lookup?.normalisedPhone
         return participants.first { $0.id == change.id }
+            ?? participants.first { user != nil && $0.user == user }
             ?? participants.first { participant in
-                (user != nil && participant.user == user) || (email != nil && participant.email == email)
-                    || (phone != nil && participant.phone == phone)
+                (participant.user == nil || user == nil && participant.acceptance == .accepted)
+                    && (email != nil && participant.email == email || phone != nil && participant.phone == phone)
             }
     }
 
