@@ -37,6 +37,7 @@ extension History {
         await untilDone("account of \(user.name)") { cloud in
             try await self.remove(user, from: cloud)
         }
+        isDeleted.value = true
         rights.value[user.name] = nil
         for ending in endings { end(ending, .done) }
         if let loss { sharing?.end(loss, .done, at: trail.time) }
@@ -94,9 +95,9 @@ extension History {
         try await makeWebClient(of: device, app)
     }
 
-    /// Whether a participant is an account that was deleted, or is about to be.
+    /// Whether a participant is an account that was deleted.
     func isDeleted(_ participant: CKShare.Participant) -> Bool {
-        !deletedName.value.isEmpty && participant.userIdentity.userRecordID?.recordName == deletedName.value
+        isDeleted.value && participant.userIdentity.userRecordID?.recordName == deletedName.value
     }
 
     /// Checks that nothing of the deleted account is left.

@@ -39,8 +39,10 @@ final class History: Sendable {
     let userNames = Shared<[String: String]>([:])
     /// The stamp from which on the edits of a user's notes cannot have been lost with their zone.
     let notesEnded = Shared<[String: Int]>([:])
-    /// The name in the container of the user whose account was deleted; empty: none was.
+    /// The name in the container of the user whose account is deleted, or is about to be; empty: none is.
     let deletedName = Shared("")
+    /// Whether that account is gone.
+    let isDeleted = Shared(false)
     /// The users who have other keys than at the beginning, or tried to replace them.
     let keysReset = Shared<Set<String>>([])
     /// The devices that get the account's keys from others.

@@ -76,6 +76,7 @@ extension CallFailure {
         case .accountChanged: "another user has signed in meanwhile; begin again"
         case .keysReplaced: "the account's keys were reset meanwhile; begin again"
         case .lostVersion(let record, _): "the restored cloud has an older version of the record \(record)"
+        case .earlierState(let item): "the restored cloud has an earlier state than this device has seen: \(item)"
         case .rateLimited(let time): "the cloud asks to wait for \(time.components.seconds) seconds"
         case .transport(let failure, _): "the cloud did not answer (\(failure)); try again"
         case .deadlineExceeded: "it took too long"

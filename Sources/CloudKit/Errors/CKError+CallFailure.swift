@@ -61,6 +61,15 @@ extension CKError {
                 remedy:
                     "Save this device's version again. To go on with the cloud's version: welkin restorations accept",
                 details: [Self.restoredToKey: NSNumber(value: time)])
+        case .earlierState(let item):
+            let reason =
+                "\(item): the cloud says that it was restored from a backup, "
+                + "and shows an earlier state than this device has seen"
+            self = .failure(
+                .internalError, reason: reason, description: operation.describe(reason),
+                remedy:
+                    "Ask the operator of the cloud. To go on with its state: welkin restorations accept; then look who takes part in the shares"
+            )
         case .accountVerificationRequired(let reason):
             self = .failure(
                 .accountTemporarilyUnavailable, reason: reason,

@@ -19,6 +19,9 @@ package final class RestorationFollower: Sendable {
         /// The number after a version up to this one may be that of a lost version: the next one is numbered by the time.
         var renumberedUntil: UInt64 = 0
 
+        /// Whether there is a claim that the user has not accepted.
+        var isOpen: Bool { acceptedUntil < lostUntil }
+
         init() {}
 
         init(_ cloud: CloudRestorations.Cloud) {

@@ -32,6 +32,7 @@ package struct DatabaseRequests: Sendable {
         var settings = settings
         settings.account = settings.account ?? connection.cloud.account.state
         self.settings = settings
+        connection.keys.follow(connection.cloud.restorations.claimed)
         versionsMark = connection.keys.versions.mark
         // The default of one week is left to the server and network timeouts.
         let isLimited = settings.resourceTimeout < CallSettings.resourceTimeoutDefault

@@ -10,7 +10,7 @@ package final class EpochStore: Sendable {
     private let pins = Mutex<HighestSeenEpochs?>(nil)
 
     /// - Parameter folder: The profile's; nil: nothing is written.
-    package init(folder: String? = nil) { file = folder.map { $0 + "/key-epochs.json" } }
+    package init(folder: String? = nil) { file = folder.map { $0 + "/" + DeviceProfile.keyEpochsFile } }
 
     /// The epoch under which to seal: the highest seen of the zone, 0 at first.
     ///
@@ -49,6 +49,11 @@ package final class EpochStore: Sendable {
     /// Stores an epoch under which a record was opened; unlike a zone's epoch, it may be lower than earlier ones.
     func met(_ epoch: UInt32, in zone: ZoneAddress) throws(CallFailure) {
         if epoch > (try self.epoch(of: zone)) { try see(epoch, of: zone) }
+    }
+
+    /// Reads the file again: the user has accepted an earlier state of the cloud.
+    func reread() {
+        if file != nil { pins.withLock { $0 = nil } }
     }
 
     /// Looks at the epochs seen and perhaps adds to them, for all processes of the profile.

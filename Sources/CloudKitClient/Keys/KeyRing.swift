@@ -83,6 +83,14 @@ final class KeyRing: Sendable {
         state.withLock { $0.keep(shared, of: keys.access.secret) }
     }
 
+    /// Forgets what came from a state of the cloud that is lost, once the user has accepted the one to which the cloud was restored.
+    func follow(_ restorations: RestorationFollower.Claimed) {
+        if state.withLock({ $0.note(acceptedUntil: restorations.acceptedUntil) }) { epochs.reread() }
+    }
+
+    /// Returns the highest epoch that a share had in a state of the cloud that is lost; 0: none.
+    func lostEpoch(of share: RecordAddress) -> UInt32 { epochs.seen?.lostEpoch(ofShare: share) ?? 0 }
+
     // MARK: Shares
 
     /// Returns a Boolean value that indicates whether the trees of a zone were checked not long ago, in the same key

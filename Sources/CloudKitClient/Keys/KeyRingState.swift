@@ -38,6 +38,24 @@ struct KeyRingState {
     private var zonesOverScanLimit: Set<ZoneAddress> = []
     private var administrators: [RecordAddress: KnownAdministrators] = [:]
     private var user: (account: AccountState, name: String)?
+    /// Until when the user has accepted the states of a restored cloud; nil: nobody has asked.
+    private var acceptedUntil: UInt64?
+
+    // MARK: Restorations
+
+    /// Notes until when the user has accepted the states of a restored cloud, and forgets what came from later ones.
+    ///
+    /// - Returns: Whether it was accepted since it was noted last.
+    mutating func note(acceptedUntil: UInt64) -> Bool {
+        let isNew = self.acceptedUntil.map { $0 < acceptedUntil } ?? false
+        self.acceptedUntil = acceptedUntil
+        guard isNew else { return false }
+        shared = [:]
+        treeChecks = [:]
+        pinnedEpochs = [:]
+        administrators = [:]
+        return true
+    }
 
     // MARK: The account
 

@@ -20,8 +20,10 @@ struct ShareKeyMaintenance: Hashable, Sendable {
     /// key.
     var isKeyringOutdated = false
 
-    /// nil: nothing is to be done, or not by this user.
-    init?(_ sharing: Share, of share: RecordAddress, by zoneKeys: ZoneKeys) {
+    /// - Parameter lostEpoch: The highest epoch that the share had in a state of the cloud that is lost: the owner begins later ones, since
+    ///   others may have those keys, and devices that have seen them take the share for one that went back in time.
+    /// - Returns: nil: nothing is to be done, or not by this user.
+    init?(_ sharing: Share, of share: RecordAddress, by zoneKeys: ZoneKeys, lostEpoch: UInt32 = 0) {
         let isOwner = zoneKeys.isOwn
         guard let user = sharing.currentParticipant, user.role == .owner || user.role == .administrator,
             user.acceptance == .accepted
@@ -39,7 +41,7 @@ struct ShareKeyMaintenance: Hashable, Sendable {
         let newest = keys.epochs.first { $0.epoch == keys.epoch }
         if isOwner {
             needsKeyRotation =
-                keys.needsNewEpoch || newest?.isAdministrators ?? false
+                keys.needsNewEpoch || newest?.isAdministrators ?? false || keys.epoch <= Int(lostEpoch)
                 || replaced.contains { $0.keyEpoch == keys.epoch }
         } else {
             // The link's secret opens each epoch of an open share, and only the owner makes its wrap.

@@ -28,6 +28,9 @@ extension DatabaseRequests {
             let record = opened[index].record
             opened[index].link = link(of: record, opening.keys[record.id.zoneID])
             if let failure = await verifyIdentities(of: record) { opened[index].values = .failure(failure) }
+            if case .failure = opened[index].values, isOfLostState(record, opening.keys[record.id.zoneID]) {
+                opened[index].values = .failure(.earlierState("Record '\(record.id.recordName)'"))
+            }
         }
         for (zone, epoch) in opening.newest {
             if let place = opening.keys[zone]?.place { try? connection.keys.epochs.met(epoch, in: place) }

@@ -14,10 +14,13 @@ extension DatabaseRequests {
         var records = records
         for index in records.indices where records[index].sharing != nil {
             guard await verifyIdentities(of: records[index]) == nil else { continue }
-            for _ in 0..<Self.maintenanceAttemptsMax {
+            let lost = await lostEpochs(of: records[index])
+            for _ in 0..<Self.maintenanceAttemptsMax + lost {
                 do {
-                    if let maintained = try await maintained(records[index]) { records[index] = maintained }
-                    break
+                    guard let maintained = try await maintained(records[index]) else { break }
+                    records[index] = maintained
+                    // One epoch follows another, up to the first that nobody has a key of.
+                    guard lost > 0, await lostEpochs(of: maintained) > 0 else { break }
                 } catch CallFailure.refused(let failure) where failure.code == .staleShareKeyEpoch {
                     // Another device was faster: what it began is what counts.
                     let zone = records[index].id.zoneID
@@ -55,6 +58,16 @@ extension DatabaseRequests {
     }
 
     private static var maintenanceAttemptsMax: Int { 3 }
+    private static var lostEpochsMax: Int { 64 }
+
+    /// Returns by how many epochs the keys of an own share are to be renewed, because a state of the cloud that is lost had those; at most as many as
+    /// are renewed at a time.
+    private func lostEpochs(of record: Record) async -> Int {
+        guard let epoch = record.sharing?.keys?.epoch, let keys = try? await zoneKeys(record.id.zoneID), keys.isOwn
+        else { return 0 }
+        let lost = connection.keys.lostEpoch(of: RecordAddress(zone: keys.place, name: record.id.recordName))
+        return min(max(0, Int(lost) + 1 - epoch), Self.lostEpochsMax)
+    }
 
     /// nil: nothing was to be done.
     private func maintained(_ record: Record) async throws -> Record? {
@@ -63,7 +76,8 @@ extension DatabaseRequests {
         let known = try await zoneKeys(zone)
         let share = RecordAddress(zone: known.place, name: record.id.recordName)
         let ring = connection.keys
-        let isDue = ShareKeyMaintenance(sharing, of: share, by: known) != nil
+        let lostEpoch = ring.lostEpoch(of: share)
+        let isDue = ShareKeyMaintenance(sharing, of: share, by: known, lostEpoch: lostEpoch) != nil
         guard isDue || ring.hasQuestions(about: share) else { return nil }
         // Saving a share looks at it, too.
         guard ring.beginMaintenance(of: share) else { return nil }
@@ -83,7 +97,7 @@ extension DatabaseRequests {
         guard stated.contradictions(in: sharing, isManager: true).isEmpty else { return nil }
         let confirmed = confirmed(sharing, by: stated, of: share, keys)
         ring.ask(confirmed.unconfirmed.map { $0.question(in: share, root: sharing.root) }, about: share)
-        let maintenance = ShareKeyMaintenance(confirmed.sharing, of: share, by: keys)
+        let maintenance = ShareKeyMaintenance(confirmed.sharing, of: share, by: keys, lostEpoch: lostEpoch)
         guard maintenance != nil || stated != held.opened else { return nil }
         var change: ShareKeyChange
         if maintenance?.needsKeyRotation ?? false {

@@ -35,6 +35,9 @@ package enum CallFailure: Error, Hashable, Sendable {
     ///
     /// - Parameter restoredTo: The time of the state to which it went back, in milliseconds since 1970; 0 if it is not known.
     case lostVersion(record: String, restoredTo: Int64)
+    /// The cloud says that it was restored from a backup, and shows a share or a zone as it was before this device has seen it last; the text names
+    /// it.
+    case earlierState(String)
     /// A user is signed in and has to confirm their identity (B-ACC-02).
     case accountVerificationRequired(String)
     /// An earlier answer asked for quiet, which is still running (B-THR-03).
@@ -58,7 +61,8 @@ package enum CallFailure: Error, Hashable, Sendable {
 
     /// The advice for a failure that only a cloud that changed data explains.
     package static let tamperingRemedy =
-        "If this device is signed in to the right account, its cloud shows something else than was saved: tell its operator."
+        "If this device is signed in to the right account, its cloud shows something else than was saved: tell its operator. "
+        + "If it was restored from a backup: welkin restorations"
 
     /// Converts any error of the layers below.
     package init(_ error: any Error) {
@@ -124,7 +128,7 @@ package enum CallFailure: Error, Hashable, Sendable {
             default: return false
             }
         case .limitExceeded, .invalidArguments, .beyondWebServices, .keysMissing, .waitingForKey, .tampered,
-            .identityUnconfirmed, .lostVersion, .assetFileNotFound,
+            .identityUnconfirmed, .lostVersion, .earlierState, .assetFileNotFound,
             .assetFileModified, .assetNotAvailable, .assetDamaged, .assetCacheUnusable:
             return false
         }

@@ -1,3 +1,4 @@
+import CloudKitEncryption
 import Foundation
 
 /// What the clouds of a profile said about having been restored from a backup, and what the device noticed after that.
@@ -102,8 +103,18 @@ extension DeviceProfile {
         return try JSONDecoder().decode(CloudRestorations.self, from: Data(bytes))
     }
 
-    /// Accepts the older versions of a cloud that says that it was restored.
+    /// The name of the file of key epochs that this device has seen.
+    package static let keyEpochsFile = "key-epochs.json"
+
+    /// Accepts the older versions of a cloud that says that it was restored, and its earlier states of shares.
     package func acceptRestorations(of endpoint: String) throws {
+        let epochs = "\(folder)/\(Self.keyEpochsFile)"
+        try FileLock.hold(epochs + ".lock") {
+            guard let bytes = try PrivateFile.read(epochs) else { return }
+            var seen = try JSONDecoder().decode(HighestSeenEpochs.self, from: Data(bytes))
+            seen.acceptEarlierState()
+            try PrivateFile.replace(epochs, with: Array(JSONEncoder().encode(seen)))
+        }
         try FileLock.hold(restorationsPath + ".lock") {
             var known = try restorations()
             known.accept(of: endpoint, now: Self.now)

@@ -53,6 +53,16 @@ package enum EncryptionError: Error, Hashable, Sendable {
     case tooMany(Item, limit: Int)
 }
 
+extension EncryptionError {
+    /// A Boolean value that indicates whether a cloud that shows an earlier state explains the error.
+    package var isOfEarlierState: Bool {
+        switch self {
+        case .epochWentBack, .counterWentBack, .contradicted, .wentBack: true
+        default: false
+        }
+    }
+}
+
 extension EncryptionError: CustomStringConvertible {
     /// A textual form of the value, for logs and debugging.
     package var description: String {

@@ -28,8 +28,16 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     /// People of a share whom this device remembers, at most.
     package static let administratorsMax = 100
 
+    /// Epochs of a later state than the cloud's, which is lost.
+    private struct LostEpochs: Hashable, Codable {
+        var zones: [ZoneAddress: UInt32] = [:]
+        var shares: [RecordAddress: UInt32] = [:]
+    }
+
     private var highest: [ZoneAddress: UInt32] = [:]
     private var shares: [RecordAddress: ShareEpochs] = [:]
+    /// nil: none.
+    private var lost: LostEpochs?
 
     /// Creates a value for a device that saw nothing yet.
     package init() {}
@@ -50,6 +58,21 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
 
     /// Returns the highest epoch seen of a share; nil if none was.
     package func epoch(ofShare share: RecordAddress) -> UInt32? { shares[share]?.highest }
+
+    /// Begins again with an earlier state of the cloud, which was restored from a backup: what it shows is compared with this one from now on.
+    package mutating func acceptEarlierState() {
+        var lost = lost ?? LostEpochs()
+        lost.zones.merge(highest) { max($0, $1) }
+        lost.shares.merge(shares.mapValues(\.highest)) { max($0, $1) }
+        self.lost = lost
+        (highest, shares) = ([:], [:])
+    }
+
+    /// Returns the highest epoch that a share, or its zone, had in a state that is lost; 0: none. Users whom the present share does not have may hold
+    /// keys of it and of those before.
+    package func lostEpoch(ofShare share: RecordAddress) -> UInt32 {
+        max(lost?.shares[share] ?? 0, lost?.zones[share.zone] ?? 0)
+    }
 
     /// For a zone that was deleted: a new one of the same name begins at 0.
     package mutating func forget(_ zone: ZoneAddress) {

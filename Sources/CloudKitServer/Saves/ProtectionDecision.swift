@@ -53,8 +53,9 @@ package enum ProtectionDecision: Hashable, Sendable {
         guard sent.keys.count <= Protection.keysBytesMax, sent.statement.count <= Protection.statementBytesMax else {
             throw .protectionTooLarge
         }
-        if sent.epoch < zoneEpoch { throw .staleKeyEpoch }
-        guard sent.epoch == zoneEpoch, epochs.isSubset(of: [sent.epoch]) else { throw .otherKeyEpoch }
+        guard epochs.isSubset(of: [sent.epoch]) else { throw .otherKeyEpoch }
+        // A later epoch than the zone's is of a state that is lost, if it ever was the zone's: the device learns it when it looks at the zone.
+        guard sent.epoch == zoneEpoch else { throw .staleKeyEpoch }
         if !sent.hasSameKeys(as: held) {
             if !isResealed(merged, by: set) { throw .staleKeyEpoch }
             // A save that overwrites any stored version may not know for whom the record's key was wrapped since.

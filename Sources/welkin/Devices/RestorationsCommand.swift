@@ -9,6 +9,8 @@ struct RestorationsCommand: AsyncParsableCommand {
             A cloud that was restored from a backup has older versions of what was changed after the backup. Apps on this device send \
             their newer versions again. What no app has any more stays an error on this device, because a cloud that only says that it \
             was restored looks the same. Ask the operator, by other means than this cloud; then accept.
+
+            The same holds for shares. Accepting on one device of a share's owner renews its keys; then look who takes part in it.
             """,
         subcommands: [ListRestorationsCommand.self, AcceptRestorationsCommand.self],
         defaultSubcommand: ListRestorationsCommand.self)
@@ -48,7 +50,7 @@ struct AcceptRestorationsCommand: AsyncParsableCommand {
             throw CommandFailure("nothing was changed\(hint)")
         }
         try configuration.deviceProfile.acceptRestorations(of: configuration.endpoint)
-        Output.remark("Apps on this device read the cloud's versions from now on.")
+        Output.remark("Apps on this device read the cloud's versions from now on. Look who takes part in your shares.")
     }
 }
 

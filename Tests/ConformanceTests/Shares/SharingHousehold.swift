@@ -18,18 +18,26 @@ struct SharingHousehold: Sendable {
     static let password = "correct horse"
 
     static func run(_ body: (SharingHousehold) async throws -> Void) async throws {
-        try await ThrowawayCloud.run { cloud in
-            var devices: [SigningDevice] = []
-            for name in ["ada", "ben", "cat"] { devices.append(try await newcomer(name, cloud)) }
-            try await body(SharingHousehold(cloud: cloud, devices: devices))
-        }
+        try await ThrowawayCloud.run { cloud in try await body(try await SharingHousehold(cloud)) }
+    }
+
+    /// Makes the accounts and their devices.
+    ///
+    /// - Parameter network: Of the devices' containers.
+    init(_ cloud: ThrowawayCloud, over network: any Transport = HTTPTransport.shared) async throws {
+        self.cloud = cloud
+        var devices: [SigningDevice] = []
+        for name in ["ada", "ben", "cat"] { devices.append(try await Self.newcomer(name, cloud, over: network)) }
+        self.devices = devices
     }
 
     /// Returns a device of a user who had no account until now.
     func newcomer(_ name: String) async throws -> SigningDevice { try await Self.newcomer(name, cloud) }
 
-    private static func newcomer(_ name: String, _ cloud: ThrowawayCloud) async throws -> SigningDevice {
-        let device = SigningDevice(cloud, name)
+    private static func newcomer(
+        _ name: String, _ cloud: ThrowawayCloud, over network: any Transport = HTTPTransport.shared
+    ) async throws -> SigningDevice {
+        let device = SigningDevice(cloud, name, over: network)
         _ = try await device.signUp(password, as: name + "@example.com")
         return device
     }
