@@ -21,6 +21,14 @@ package enum DirectoryError: Error, Hashable, Sendable, CustomStringConvertible 
     /// A part of the tree that is needed was not loaded.
     case incomplete
 
+    /// A Boolean value that indicates whether a directory that was restored from a backup explains the error.
+    package var isOfEarlierState: Bool {
+        switch self {
+        case .forked, .wentBack: true
+        default: false
+        }
+    }
+
     /// A sentence that says what is wrong.
     package var description: String {
         switch self {

@@ -25,10 +25,21 @@ extension DatabaseRequests {
                 return try follower.take(answer, for: labels, seen: seen)
             } catch is DirectoryFollower.HeadMoved {
                 continue
+            } catch let error as DirectoryError {
+                throw failure(of: error)
             }
         }
         throw CallFailure.refused(
             RequestFailure(.tryAgainLater, "other processes look into the directory", remedy: "Try again."))
+    }
+
+    /// Converts what is wrong with an answer of the directory. A cloud that says that it was restored has an earlier directory, which is listed for
+    /// the user.
+    private func failure(of error: DirectoryError) -> CallFailure {
+        let restorations = connection.cloud.restorations
+        guard error.isOfEarlierState, restorations.claimed.isOpen else { return .tampered(error.description) }
+        restorations.note(older: ["directory of identities"], returned: [])
+        return .earlierState("The directory of identities")
     }
 
     private static var directoryAttemptsMax: Int { 5 }
@@ -51,7 +62,7 @@ extension DatabaseRequests {
 
     /// Verifies that a head that another person's device has seen is part of the history that this device is shown.
     ///
-    /// - Throws: `CallFailure.tampered` where the cloud shows the two devices different directories.
+    /// - Throws: `CallFailure.tampered` where the cloud shows the two devices different directories; `.earlierState`.
     package func check(_ reference: DirectoryHeadReference) async throws {
         let follower = connection.directory
         if follower.isChecked(reference) { return }
@@ -69,7 +80,7 @@ extension DatabaseRequests {
             } catch is DirectoryFollower.HeadMoved {
                 continue
             } catch let error as DirectoryError {
-                throw CallFailure.tampered(error.description)
+                throw failure(of: error)
             }
         }
         throw CallFailure.refused(

@@ -1,27 +1,10 @@
+import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
 import Foundation
 import IdentityDirectory
 import Synchronization
-
-/// The facts that a profile keeps of the directories of its clouds.
-struct DirectoryMemory: Codable, Hashable, Sendable {
-    /// The facts about one cloud's directory.
-    struct Known: Codable, Hashable, Sendable {
-        /// The public keys, believed at first sight.
-        var keys: Data
-        /// The newest head that was seen.
-        var head: Data
-        /// The devices that the account's entry has listed, by account; hexadecimal hashes.
-        var devices: [String: [String]] = [:]
-        /// Devices that appeared after the account's list was first seen, and that the user has not been shown.
-        var newDevices: [String: [String]] = [:]
-    }
-
-    /// By the cloud's address.
-    var clouds: [String: Known] = [:]
-}
 
 /// Follows the directory of a cloud: each of its heads has to continue the history of the one before.
 final class DirectoryFollower: Sendable {
@@ -38,7 +21,7 @@ final class DirectoryFollower: Sendable {
 
     /// - Parameter folder: The profile's; nil: nothing is written.
     init(folder: String?, endpoint: String) {
-        memory = PinFile(folder: folder, name: "directory.json", empty: DirectoryMemory())
+        memory = PinFile(folder: folder, name: DeviceProfile.directoryFile, empty: DirectoryMemory())
         self.endpoint = endpoint
     }
 
@@ -47,11 +30,15 @@ final class DirectoryFollower: Sendable {
         get throws(CallFailure) {
             guard let known = try memory.known.clouds[endpoint] else { return nil }
             do {
-                return try DirectoryHead(bytes: Array(known.head))
+                return try Self.head(known)
             } catch {
                 throw .accountUnusable("The profile's file directory.json is damaged; remove it to begin again")
             }
         }
+    }
+
+    private static func head(_ known: DirectoryMemory.Known) throws -> DirectoryHead? {
+        known.head.isEmpty ? nil : try DirectoryHead(bytes: Array(known.head))
     }
 
     /// Another process has verified a newer head meanwhile: the question has to be asked again.
@@ -63,33 +50,29 @@ final class DirectoryFollower: Sendable {
     ///   - labels: The addresses and users that were asked for, in their order.
     ///   - seen: The newest head when the question was asked.
     /// - Returns: The entries, nil where there is none.
-    /// - Throws: `CallFailure.tampered`; `HeadMoved`.
+    /// - Throws: `DirectoryError`; `HeadMoved`.
     func take(
         _ answer: DirectoryLookupAnswer, for labels: [DirectoryLabel], seen: DirectoryHead?
     ) throws -> [DirectoryProof.OpenedEntry?] {
-        do {
-            let keys = try DirectoryKeys(bytes: answer.keys)
-            let head = try DirectoryHead(bytes: answer.head)
-            try head.verify(keys)
-            guard answer.proofs.count == labels.count else { throw DirectoryError.malformed("answer") }
-            let entries = try zip(labels, answer.proofs).map { label, proof in
-                try DirectoryProof(bytes: proof).verify(label, root: head.root, functionKey: keys.function)
-            }
-            try memory.change { memory in
-                if let known = memory.clouds[endpoint] {
-                    guard Array(known.keys) == answer.keys else { throw DirectoryError.keysReplaced }
-                    let held = try DirectoryHead(bytes: Array(known.head))
-                    guard held == seen else { throw HeadMoved() }
-                    try Self.verifyHistory(from: held.reference, in: answer, to: head, keys)
-                }
-                var known = memory.clouds[endpoint] ?? .init(keys: Data(answer.keys), head: Data())
-                known.head = Data(answer.head)
-                memory.clouds[endpoint] = known
-            }
-            return entries
-        } catch let error as DirectoryError {
-            throw CallFailure.tampered(error.description)
+        let keys = try DirectoryKeys(bytes: answer.keys)
+        let head = try DirectoryHead(bytes: answer.head)
+        try head.verify(keys)
+        guard answer.proofs.count == labels.count else { throw DirectoryError.malformed("answer") }
+        let entries = try zip(labels, answer.proofs).map { label, proof in
+            try DirectoryProof(bytes: proof).verify(label, root: head.root, functionKey: keys.function)
         }
+        try memory.change { memory in
+            if let known = memory.clouds[endpoint] {
+                guard Array(known.keys) == answer.keys else { throw DirectoryError.keysReplaced }
+                let held = try Self.head(known)
+                guard held == seen else { throw HeadMoved() }
+                if let held { try Self.verifyHistory(from: held.reference, in: answer, to: head, keys) }
+            }
+            var known = memory.clouds[endpoint] ?? .init(keys: Data(answer.keys))
+            known.head = Data(answer.head)
+            memory.clouds[endpoint] = known
+        }
+        return entries
     }
 
     /// Verifies that the head of an answer continues the history of another one.

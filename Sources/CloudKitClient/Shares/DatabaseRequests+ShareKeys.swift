@@ -49,6 +49,8 @@ extension DatabaseRequests {
             return nil
         } catch CallFailure.tampered(let reason) {
             return .tampered(reason)
+        } catch CallFailure.earlierState(let item) {
+            return .earlierState(item)
         } catch CallFailure.identityUnconfirmed(let reason) {
             return .identityUnconfirmed(reason)
         } catch {

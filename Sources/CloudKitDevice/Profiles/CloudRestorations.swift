@@ -105,20 +105,28 @@ extension DeviceProfile {
 
     /// The name of the file of key epochs that this device has seen.
     package static let keyEpochsFile = "key-epochs.json"
+    /// The name of the file of the directories of identities.
+    package static let directoryFile = "directory.json"
 
-    /// Accepts the older versions of a cloud that says that it was restored, and its earlier states of shares.
+    /// Accepts the older versions of a cloud that says that it was restored, and its earlier states of shares and of its directory of identities.
     package func acceptRestorations(of endpoint: String) throws {
-        let epochs = "\(folder)/\(Self.keyEpochsFile)"
-        try FileLock.hold(epochs + ".lock") {
-            guard let bytes = try PrivateFile.read(epochs) else { return }
-            var seen = try JSONDecoder().decode(HighestSeenEpochs.self, from: Data(bytes))
-            seen.acceptEarlierState()
-            try PrivateFile.replace(epochs, with: Array(JSONEncoder().encode(seen)))
-        }
+        try change(Self.keyEpochsFile) { (epochs: inout HighestSeenEpochs) in epochs.acceptEarlierState() }
+        try change(Self.directoryFile) { (memory: inout DirectoryMemory) in memory.acceptEarlierState(of: endpoint) }
         try FileLock.hold(restorationsPath + ".lock") {
             var known = try restorations()
             known.accept(of: endpoint, now: Self.now)
             try PrivateFile.replace(restorationsPath, with: Array(JSONEncoder().encode(known)))
+        }
+    }
+
+    /// Changes a file of the profile, if it is there.
+    private func change<Value: Codable>(_ name: String, _ body: (inout Value) -> Void) throws {
+        let file = "\(folder)/\(name)"
+        try FileLock.hold(file + ".lock") {
+            guard let bytes = try PrivateFile.read(file) else { return }
+            var value = try JSONDecoder().decode(Value.self, from: Data(bytes))
+            body(&value)
+            try PrivateFile.replace(file, with: Array(JSONEncoder().encode(value)))
         }
     }
 }

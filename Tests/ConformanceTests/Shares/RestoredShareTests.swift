@@ -98,4 +98,39 @@ import Testing
             await #expect(throws: CKError.self) { try await secret("Two", in: theirs, home.ben.sharedCloudDatabase) }
         }
     }
+
+    @Test func `B-TM-15 an earlier directory of identities stops sharing until the user accepts it`() async throws {
+        try await RestorableCloud.run { cloud in
+            let home = try await SharingHousehold(cloud.present, over: cloud.network())
+            let (zone, folder, _) = try await home.makeFolder()
+            let (ada, theirs) = (home.ada.privateCloudDatabase, try await home.shared(zone))
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let moment = try await cloud.backUp()
+            // A head of the directory that this device sees, and that is lost.
+            let lost = try await SharingHousehold.newcomer("lost", cloud.present, over: cloud.network())
+            _ = try await home.ada.shareParticipant(forEmailAddress: "lost@example.com")
+            var held = try asShare(try await ada.record(for: share.recordID))
+            try await home.invite(["lost"], to: held)
+            try await ada.save(held)
+            try await cloud.restore(moment)
+            let dan = try await SharingHousehold.newcomer("dan", cloud.present, over: cloud.network())
+            let configuration = home.signedIn.ada.configuration
+            // An app that begins looks at the account's own entry, and goes on with its own data.
+            let restarted = CKContainer(
+                configuration: configuration, transport: cloud.network(), clientEnvironment: .system)
+            let feed = try await restarted.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
+            #expect(try feed.modificationResultsByID[folder.recordID]?.get() != nil)
+            let claims = try configuration.deviceProfile.restorations().clouds[configuration.endpoint]?.claims
+            #expect(claims?.last?.older.contains("directory of identities") == true)
+            try configuration.deviceProfile.acceptRestorations(of: configuration.endpoint)
+            held = try asShare(try await ada.record(for: share.recordID))
+            try await home.invite(["dan"], to: held)
+            held = try asShare(try await ada.save(held))
+            try await home.accept(held.url, on: dan.container)
+            #expect(try await secret("One", in: theirs, dan.container.sharedCloudDatabase) == "secret of One")
+            #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "secret of One")
+            withExtendedLifetime((lost, dan)) {}
+        }
+    }
 }

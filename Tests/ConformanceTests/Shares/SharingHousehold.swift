@@ -34,7 +34,7 @@ struct SharingHousehold: Sendable {
     /// Returns a device of a user who had no account until now.
     func newcomer(_ name: String) async throws -> SigningDevice { try await Self.newcomer(name, cloud) }
 
-    private static func newcomer(
+    static func newcomer(
         _ name: String, _ cloud: ThrowawayCloud, over network: any Transport = HTTPTransport.shared
     ) async throws -> SigningDevice {
         let device = SigningDevice(cloud, name, over: network)
