@@ -202,13 +202,14 @@ extension Stage {
         let name = share.recordID.recordName
         try await feed(ada.own)
         let older = liar.versions(of: name).first
-        if attack == .shareRolledBack {
+        let isRollback = attack == .shareRolledBack || attack == .shareRestorationInvented
+        if isRollback {
             try await remove("cat", from: share.recordID, by: ada.own)
             try await feed(ada.own)
         }
         let theirs = try await theirs()
         try await feed(ben.shared, in: theirs)
-        if attack != .shareRolledBack, attack != .permissionRaised, attack != .ghostInFreeSlot {
+        if !isRollback, attack != .permissionRaised, attack != .ghostInFreeSlot {
             try await feed(cat.shared, in: theirs)
         }
         let (victim, database, zone) =
@@ -225,6 +226,7 @@ extension Stage {
         for isFeed in [false, true] {
             try await lie { exchange in
                 guard exchange.device == victim.name else { return }
+                if attack == .shareRestorationInvented { exchange.headers["x-welkin-store-epoch"] = "abc;1000" }
                 exchange.change { answer in
                     answer.mutateRecord(name) { attack.forge(share: &$0, facts) }
                     if attack == .shareRootChanged {
@@ -294,7 +296,7 @@ extension Attack {
                 $0["keyIdentity"] = nil
                 $0["keyEpoch"] = nil
             }
-        case .shareRolledBack: if let older = facts.older { share = older }
+        case .shareRolledBack, .shareRestorationInvented: if let older = facts.older { share = older }
         case .shareKeysHidden:
             share["shareKeys"] = nil
             share.mutateItems(of: "participants") { $0.append(facts.ghost) }

@@ -98,6 +98,8 @@ extension Attack {
         case .identitySwapped: "shows the owner a participant with the ghost's keys"
         case .personSwapped: "shows the owner the ghost in a participant's place"
         case .shareRolledBack: "shows the owner an earlier state of a share"
+        case .shareRestorationInvented:
+            "says that it was restored from a backup, and shows the owner an earlier state of a share"
         case .shareKeysHidden: "says that a share with a ghost has no keys yet"
         case .shareRootChanged: "says that a share shares another record"
         case .statementRemoved: "leaves the statement of a share out"

@@ -100,6 +100,7 @@ extension Attack {
             .harmless("devices make keys only for shares that they, or the owner by a confirmation, have stated")
         case .identitySwapped:
             .harmless("the participant is known by other keys; these get nothing until the owner trusts them")
+        case .shareRestorationInvented: Self.tampered("says that it was restored")
         case .removalHidden: .detected(.endOfFeed, [.internalError], ["another history"])
         default: Self.tampered("share", "statement", "public key")
         }
