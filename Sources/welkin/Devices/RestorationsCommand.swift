@@ -85,8 +85,8 @@ struct RestorationReport: Encodable {
     func show() {
         Output.table([
             ["Noticed", noticed], ["Backup of", restoredTo ?? "unknown time"], ["Accepted", accepted ?? "no"],
-            ["Older than seen here", older.isEmpty ? "none so far" : older.joined(separator: " ").onOneLine],
-            ["Deleted, there again", returned.isEmpty ? "none so far" : returned.joined(separator: " ").onOneLine],
+            ["Older than seen here", older.isEmpty ? "none so far" : older.joined(separator: ", ").onOneLine],
+            ["Deleted, there again", returned.isEmpty ? "none so far" : returned.joined(separator: ", ").onOneLine],
         ])
     }
 }

@@ -133,4 +133,53 @@ import Testing
             withExtendedLifetime((lost, dan)) {}
         }
     }
+
+    @Test func `B-BKD-13 users whose keys or accounts are of after the moment begin again on the same devices`()
+        async throws
+    {
+        try await RestorableCloud.run { cloud in
+            let network = cloud.network()
+            let home = try await SharingHousehold(cloud.present, over: network)
+            let (zone, folder, _) = try await home.makeFolder()
+            let (ada, theirs) = (home.ada.privateCloudDatabase, try await home.shared(zone))
+            let share = try await home.share(folder, with: ["ben"])
+            try await home.accept(share.url, on: home.ben)
+            let moment = try await cloud.backUp()
+            let dan = try await SharingHousehold.newcomer("dan", cloud.present, over: network)
+            let phone = home.signedIn.ada
+            _ = try await phone.reset(SharingHousehold.password)
+            await #expect(throws: CKError.self) { try await secret("One", in: zone, ada) }
+            try await cloud.restore(moment)
+
+            // The device's session went with the reset; the keys of before are those of the restored account.
+            let container = cloud.present.container
+            let keys = try await phone.signIn(over: network).signIn(
+                email: "ada@example.com", password: SharingHousehold.password, deviceName: "ada", container: container
+            ).keys
+            #expect(keys == .opened)
+            try await write("newer", to: "One", in: zone, ada)
+            #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "newer")
+
+            let again = dan.signIn(over: network)
+            try await again.signUp(
+                email: "dan@example.com", name: "", password: SharingHousehold.password, container: container)
+            _ = try await again.signIn(
+                email: "dan@example.com", password: SharingHousehold.password, deviceName: "dan", container: container)
+            let held = try asShare(try await ada.record(for: share.recordID))
+            try await home.invite(["dan"], to: held)
+            try await home.accept(try asShare(try await ada.save(held)).url, on: dan.container)
+            #expect(try await secret("One", in: theirs, dan.container.sharedCloudDatabase) == "newer")
+        }
+    }
+}
+
+extension SigningDevice {
+    /// Signing in to a cloud that has moved.
+    fileprivate func signIn(over network: any Transport) -> SignIn {
+        SignIn(configuration: configuration, rounds: Self.rounds) { request in
+            guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
+            let response = try await network.send(message)
+            return DeviceResponse(status: response.status, body: response.body)
+        }
+    }
 }
