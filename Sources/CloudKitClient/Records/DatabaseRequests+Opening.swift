@@ -197,7 +197,7 @@ extension DatabaseRequests {
     }
 
     /// Checks a zone of a response; one whose key epoch decreased is refused: the cloud would make this device seal for
-    /// users who lost access.
+    /// users who lost access. If it says that it was restored, the zone is listed for the user.
     ///
     /// - Parameter before: The epochs that this device had seen when the request was sent.
     func verified(_ zone: Zone, since before: HighestSeenEpochs?) -> Result<Zone, CallFailure> {
@@ -207,8 +207,10 @@ extension DatabaseRequests {
             return .success(zone)
         } catch {
             // A failure of the profile's own file is reported when values have to be sealed.
-            if case .tampered = error { return .failure(error) }
-            return .success(zone)
+            guard case .tampered = error else { return .success(zone) }
+            guard connection.cloud.restorations.claimed.isOpen else { return .failure(error) }
+            connection.cloud.restorations.note(older: [zone.id.zoneName], returned: [])
+            return .failure(.earlierState("Zone '\(zone.id.zoneName)'"))
         }
     }
 }

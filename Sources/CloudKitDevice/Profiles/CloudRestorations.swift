@@ -13,7 +13,8 @@ package struct CloudRestorations: Codable, Hashable, Sendable {
         package var noticed: Int64
         /// The time at which the user accepted the cloud's older versions, in milliseconds since 1970; nil: they did not.
         package var accepted: Int64?
-        /// The records that the cloud showed in an older version than this device has seen, `zone/record`, the first hundred.
+        /// The records and shares that the cloud showed in an older version than this device has seen, `zone/record`, the zones whose keys are of an
+        /// earlier epoch, by name, and `directory of identities`; the first hundred.
         package var older: [String] = []
         /// The records that the cloud shows again although this device was told that they were deleted, the first hundred.
         package var returned: [String] = []

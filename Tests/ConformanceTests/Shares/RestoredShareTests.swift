@@ -73,8 +73,21 @@ import Testing
             }
             #expect(error?.code == .internalError)
             #expect(error?.localizedDescription.contains("says that it was restored") == true)
+            if change == .end || change == .removal {
+                // The zone's keys are of an earlier epoch, too.
+                let error = await #expect(throws: CKError.self) { try await ada.recordZone(for: zone) }
+                #expect(
+                    error?.localizedDescription.contains("Zone 'Notes': the cloud says that it was restored") == true)
+            }
             let claim = try #require(try profile.restorations().clouds[endpoint]?.claims.last)
-            #expect(claim.older == (change == .end ? [] : ["Notes/\(share.recordID.recordName)"]))
+            let name = "Notes/\(share.recordID.recordName)"
+            let older: Set<String> =
+                switch change {
+                case .removal: [name, "Notes"]
+                case .end: ["Notes"]
+                case .invitation, .permission: [name]
+                }
+            #expect(Set(claim.older) == older)
             try profile.acceptRestorations(of: endpoint)
 
             // The owner's next look begins keys that nobody has of the lost state.
