@@ -30,7 +30,8 @@ enum Attack: String, CaseIterable, Sendable, CustomTestStringConvertible {
     case inventedZoneShare, inventedRecordShare, ghostParticipant, ghostShownToMember, ghostShownToAdministrator
     case ghostAdministrator, ghostInFreeSlot, ghostJoinsByLink, memberPromoted, permissionRaised, permissionLowered
     case publicPermissionRaised, participantHidden, removalInvented, removalHidden, identitySwapped, personSwapped
-    case shareRolledBack, shareRestorationInvented, shareKeysHidden, shareRootChanged, statementRemoved, statementDamaged
+    case shareRolledBack, shareRestorationInvented, shareKeysHidden, shareRootChanged, statementRemoved,
+        statementDamaged
     case statementForgedByMember
     case linkProofCopied
 
