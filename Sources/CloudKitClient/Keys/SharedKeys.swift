@@ -122,6 +122,9 @@ struct SharedKeys: Sendable {
             || wholeShare.flatMap { owners[$0] } != nil
     }
 
+    /// Returns whether the zone is shared as a whole, and its share does not have the zone's key of an epoch yet: a device of the owner adds it.
+    func lacksZoneKey(_ epoch: UInt32) -> Bool { wholeShare != nil && epoch > zoneKeys.keys.max() ?? 0 }
+
     /// The failure of a share whose keys are those of a user with other keys than this device knows; nil: there is none.
     var unconfirmedIdentity: CallFailure? {
         refusals.sorted { $0.key < $1.key }.lazy.map(\.value).first {

@@ -181,7 +181,7 @@ extension DatabaseRequests {
         let shared = try await zoneKeys(page.zoneID).shared
         // Without the newest key of the zone's shares the page waits: it opens when the key has arrived.
         let waiting = failures.first { if case .waitingForKey = $0 { true } else { false } }
-        if let waiting, shared.isWaiting { throw waiting }
+        if let waiting, shared.isWaiting || page.sealingEpochs.contains(where: shared.lacksZoneKey) { throw waiting }
         if let unconfirmed = shared.unconfirmedIdentity { throw unconfirmed }
     }
 
@@ -358,6 +358,13 @@ private struct RecordOpener {
         try statement.check(values, wanted: wanted)
         try statement.check(record.facts(for: user), sealer: cipher.sealer)
         return StatedVersion(statement)
+    }
+}
+
+extension ZoneChangesPage {
+    /// The epochs in which the records of the page were sealed.
+    fileprivate var sealingEpochs: Set<UInt32> {
+        Set(events.compactMap { if case .changed(let record) = $0 { record.protection?.epoch } else { nil } })
     }
 }
 

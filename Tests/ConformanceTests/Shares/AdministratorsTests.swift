@@ -282,6 +282,25 @@ import Testing
         }
     }
 
+    @Test func `B-CHG-15 a page waits until the owner's device has added a key of the zone to its share`() async throws
+    {
+        try await SharingHousehold.run { home in
+            let shared = try await share(with: [], wholeZone: true, home)
+            let (ada, ben) = (home.ada.privateCloudDatabase, home.ben.sharedCloudDatabase)
+            let token = try await ben.recordZoneChanges(inZoneWith: shared.theirs, since: nil).changeToken
+            // Another save of the zone's owner had begun an epoch meanwhile.
+            try await ada.requests().raiseKeyEpoch(of: shared.zone.model)
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Ada's", zoneID: shared.zone))
+            record.encryptedValues["secret"] = "secret of Ada's"
+            try await ada.save(record)
+            await expect(.zoneBusy) { _ = try await ben.recordZoneChanges(inZoneWith: shared.theirs, since: token) }
+            _ = try await ada.record(for: shared.share)
+            let page = try await ben.recordZoneChanges(inZoneWith: shared.theirs, since: token)
+            let found = page.modificationResultsByID.values.compactMap { try? $0.get().record }
+            #expect(found.first { $0.recordID.recordName == "Ada's" }?.encryptedValues["secret"] == "secret of Ada's")
+        }
+    }
+
     @Test func `B-TM-05 the administrator who began an epoch is removed like any participant`() async throws {
         try await SharingHousehold.run { home in
             let doras = try await home.newcomer("dora")
