@@ -72,6 +72,18 @@ import Testing
         #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 3))
     }
 
+    @Test func `B-ACC-01 a keychain that came later counts, whatever the credentials say`() throws {
+        let profile = profile()
+        var credentials = credentials()
+        credentials.trouble = .keysLocked
+        try profile.store(credentials, keychain: nil)
+        #expect(
+            profile.accountState == .temporarilyUnavailable(.keysLocked, email: "ada@example.com", deviceID: "d"))
+        // As a failure of the power leaves it: the keychain is there, the change of the credentials is lost.
+        try profile.store(credentials, keychain: keychain)
+        #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 3))
+    }
+
     @Test func `the problem of a removed device does not affect the one that came after`() throws {
         try profile().store(credentials("e"), keychain: keychain)
         try profile().mark(.sessionEnded, of: "d")

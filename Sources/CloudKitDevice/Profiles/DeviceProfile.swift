@@ -51,10 +51,11 @@ package final class DeviceProfile: Sendable {
             let (email, id) = (credentials.email, credentials.deviceID)
             switch credentials.trouble {
             case .disabled: return .restricted(email: email, deviceID: id)
-            case let trouble?: return .temporarilyUnavailable(trouble, email: email, deviceID: id)
-            case nil:
+            // Keys that came later: a failure of the power may have left the note that there are none.
+            case nil, .keysLocked:
                 guard let keychain else { return .temporarilyUnavailable(.keysLocked, email: email, deviceID: id) }
                 return .available(email: email, deviceID: id, keysGeneration: keychain.generation)
+            case let trouble?: return .temporarilyUnavailable(trouble, email: email, deviceID: id)
             }
         } catch {
             return .couldNotDetermine
