@@ -6,6 +6,21 @@ import Testing
     private let zone = ZoneAddress(container: "C", environment: "development", owner: "_ada", zone: "Notes")
     private var share: RecordAddress { RecordAddress(zone: zone, name: "Share-1") }
 
+    @Test func `B-TM-05 a zone's epoch never goes back`() throws {
+        let notes = Fixtures().zoneKey().place
+        var pins = HighestSeenEpochs()
+        #expect(pins.epoch(of: notes) == nil)
+        #expect(try pins.see(3, of: notes))
+        #expect(try !pins.see(3, of: notes))
+        #expect(try pins.see(4, of: notes))
+        pins = try JSONDecoder().decode(HighestSeenEpochs.self, from: JSONEncoder().encode(pins))
+        #expect(throws: EncryptionError.epochWentBack(.zoneKey(zone: "Notes"), offered: 3, seen: 4)) {
+            try pins.see(3, of: notes)
+        }
+        pins.forget(notes)
+        #expect(try pins.see(0, of: notes))
+    }
+
     @Test
     func `B-TM-15 what was seen is lost once the user accepts an earlier state`()
         throws
@@ -37,5 +52,6 @@ import Testing
         try epochs.see(2, of: zone)
         let text = String(decoding: try JSONEncoder().encode(epochs), as: UTF8.self)
         #expect(!text.contains("lost"))
+        #expect(try JSONDecoder().decode(HighestSeenEpochs.self, from: Data(text.utf8)) == epochs)
     }
 }
