@@ -67,6 +67,11 @@ package struct DatabaseHeader: Hashable, Sendable {
         if self.version == 0 { self.version = version }
     }
 
+    /// Counts the subscriptions of a user.
+    package mutating func countSubscriptions(before: Int, after: Int) {
+        subscriptionCount = subscriptionCount - min(subscriptionCount, UInt32(before)) + UInt32(after)
+    }
+
     /// Takes the next `count` versions; the first of them.
     package mutating func takeVersions(_ count: Int) -> UInt64 {
         defer { version += UInt64(count) }

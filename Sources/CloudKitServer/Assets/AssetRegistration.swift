@@ -23,19 +23,18 @@ struct AssetRegistration: Sendable {
     /// Registers a file in its database; from now on it is kept as long as `StoredAsset` says.
     func register(_ asset: StoredAsset, in partition: StoragePartition) async throws {
         try await cloud.registry.enter(partition)
-        let quota: UInt64?
-        if let place = partition.privateDatabase {
-            quota = try await cloud.quotaBytes(of: place.user, in: place.container, place.environment)
-        } else {
-            quota = nil
+        guard let place = partition.privateDatabase else {
+            return try await cloud.store.write(partition) { $0.set(asset) }
         }
+        let quota = try await cloud.quotaBytes(of: place.user, in: place.container, place.environment)
         try await cloud.store.write(partition) { transaction in
+            let header = try await transaction.databaseHeader()
+            try header.checkIsOpen()
             if let quota {
-                let header = try await transaction.databaseHeader()
-                try header.checkIsOpen()
-                let records = header.recordBytes
                 let assets = try await transaction.assetBytes()
-                guard records + assets + UInt64(asset.size) <= quota else { throw RequestFailure.quotaExceeded }
+                guard header.recordBytes + assets + UInt64(asset.size) <= quota else {
+                    throw RequestFailure.quotaExceeded
+                }
             }
             transaction.set(asset)
         }

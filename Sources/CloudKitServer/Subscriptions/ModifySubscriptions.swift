@@ -86,8 +86,7 @@ private struct SubscriptionWriter: Sendable {
         // Those of the shared database are met by changes in other partitions.
         if place.scope != .shared, held.count != before {
             var header = try await transaction.databaseHeader()
-            let others = header.subscriptionCount - min(header.subscriptionCount, UInt32(before))
-            header.subscriptionCount = others + UInt32(held.count)
+            header.countSubscriptions(before: before, after: held.count)
             transaction.set(header)
         }
         return outcomes

@@ -117,7 +117,7 @@ package struct RemoveAccountData: Sendable {
             guard !held.isEmpty else { return }
             for subscription in held { transaction.clear(subscription, of: user, in: .public) }
             var header = try await transaction.databaseHeader()
-            header.subscriptionCount -= min(header.subscriptionCount, UInt32(held.count))
+            header.countSubscriptions(before: held.count, after: 0)
             transaction.set(header)
         }
     }

@@ -109,7 +109,7 @@ import Testing
                 )
             }
             #expect(subscriptions.isEmpty && count == 0)
-            for attempt in 0..<7 {
+            for attempt in 0..<8 {
                 let failure = await #expect(throws: RequestFailure.self) {
                     switch attempt {
                     case 0: _ = try await test.modify([create("c")], zone: "_defaultZone", by: late)
@@ -123,6 +123,7 @@ import Testing
                         if case .failed(let failure) = try await test.accept(share.record?.shortGUID, by: ada.user) {
                             throw failure
                         }
+                    case 6: _ = try await test.upload([1, 2, 3], zone: "_defaultZone", by: late)
                     default:
                         _ = try await test.modify(
                             [create("c")], zone: "_defaultZone", by: Caller(user: ada.user))
