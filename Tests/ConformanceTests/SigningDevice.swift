@@ -27,15 +27,23 @@ final class SigningDevice: Sendable {
     ) {
         folder = FileManager.default.temporaryDirectory.appending(path: "welkin-device-" + UUID().uuidString).path()
         configuration = cloud.configuration(profile: name, in: folder)
-        let log = RequestLog()
-        self.log = log
-        signIn = SignIn(configuration: configuration, rounds: Self.rounds) { request in
+        log = RequestLog()
+        signIn = Self.signIn(configuration, over: HTTPTransport.shared, log)
+        container = CKContainer(configuration: configuration, transport: network, clientEnvironment: clientEnvironment)
+    }
+
+    /// Signing in over another network, as to a cloud that has moved.
+    func signIn(over network: any Transport) -> SignIn { Self.signIn(configuration, over: network, log) }
+
+    private static func signIn(
+        _ configuration: DeviceConfiguration, over network: any Transport, _ log: RequestLog
+    ) -> SignIn {
+        SignIn(configuration: configuration, rounds: rounds) { request in
             log.bodies.withLock { $0.append(request.body) }
             guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
-            let response = try await HTTPTransport.shared.send(message)
+            let response = try await network.send(message)
             return DeviceResponse(status: response.status, body: response.body)
         }
-        container = CKContainer(configuration: configuration, transport: network, clientEnvironment: clientEnvironment)
     }
 
     deinit { try? FileManager.default.removeItem(atPath: folder) }

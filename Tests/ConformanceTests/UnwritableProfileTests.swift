@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(20))) struct UnwritableProfileTests {
     /// Runs a body while a device cannot change what it remembers of identities and epochs.
     private func withoutRoom(on device: SigningDevice, _ body: () async throws -> Void) async throws {
-        let locks = [DeviceProfile.knownIdentitiesFile, "key-epochs.json"].map {
+        let locks = [DeviceProfile.knownIdentitiesFile, DeviceProfile.keyEpochsFile].map {
             device.configuration.deviceProfile.folder + "/" + $0 + ".lock"
         }
         for lock in locks {

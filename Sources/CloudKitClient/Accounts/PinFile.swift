@@ -24,7 +24,7 @@ final class PinFile<Pins: Codable & Equatable & Sendable>: Sendable {
         get throws(CallFailure) {
             guard let file else { return memory.withLock { $0 } }
             do {
-                return try read(file)
+                return try PrivateFile.read(file, or: empty)
             } catch {
                 throw .accountUnusable("A file of the profile cannot be read (\(file)); it is damaged or not yours")
             }
@@ -39,17 +39,6 @@ final class PinFile<Pins: Codable & Equatable & Sendable>: Sendable {
             memory.withLock { $0 = pins }
             return value
         }
-        return try FileLock.hold(file + ".lock") {
-            let before = try read(file)
-            var pins = before
-            let value = try body(&pins)
-            if pins != before { try PrivateFile.replace(file, with: Array(JSONEncoder().encode(pins))) }
-            return value
-        }
-    }
-
-    private func read(_ file: String) throws -> Pins {
-        guard let bytes = try PrivateFile.read(file) else { return empty }
-        return try JSONDecoder().decode(Pins.self, from: Data(bytes))
+        return try PrivateFile.change(file, from: empty, body)
     }
 }

@@ -110,6 +110,19 @@ package final class RestorationFollower: Sendable {
         try? change { $0.note(older: older, returned: returned, of: endpoint) }
     }
 
+    /// Returns the failure of something that the cloud shows in an earlier state than this device has seen: while the user has not accepted a claim of
+    /// the cloud, it tells of the claim, and lists the thing for the user.
+    ///
+    /// - Parameters:
+    ///   - failure: Where there is no such claim.
+    ///   - item: The name of the thing in a sentence.
+    ///   - name: In the list.
+    func failure(_ failure: CallFailure, of item: String, listedAs name: String) -> CallFailure {
+        guard claimed.isOpen else { return failure }
+        note(older: [name], returned: [])
+        return .earlierState(item)
+    }
+
     private func change<Value>(_ body: (inout CloudRestorations) throws -> Value) throws -> Value {
         if let folder { try PrivateFile.makeFolder(folder) }
         return try file.change(body)

@@ -33,13 +33,12 @@ extension DatabaseRequests {
             RequestFailure(.tryAgainLater, "other processes look into the directory", remedy: "Try again."))
     }
 
-    /// Converts what is wrong with an answer of the directory. A cloud that says that it was restored has an earlier directory, which is listed for
-    /// the user.
+    /// Converts what is wrong with an answer of the directory.
     private func failure(of error: DirectoryError) -> CallFailure {
-        let restorations = connection.cloud.restorations
-        guard error.isOfEarlierState, restorations.claimed.isOpen else { return .tampered(error.description) }
-        restorations.note(older: ["directory of identities"], returned: [])
-        return .earlierState("The directory of identities")
+        let failure = CallFailure.tampered(error.description)
+        guard error.isOfEarlierState else { return failure }
+        return connection.cloud.restorations.failure(
+            failure, of: "The directory of identities", listedAs: "directory of identities")
     }
 
     private static var directoryAttemptsMax: Int { 5 }

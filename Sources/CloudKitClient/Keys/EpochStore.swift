@@ -64,13 +64,7 @@ package final class EpochStore: Sendable {
             pins.withLock { $0 = changed }
             return value
         }
-        return try FileLock.hold(file + ".lock") {
-            let before = try Self.read(file)
-            var changed = before
-            let value = try body(&changed)
-            if changed != before { try PrivateFile.replace(file, with: Array(JSONEncoder().encode(changed))) }
-            return value
-        }
+        return try PrivateFile.change(file, from: HighestSeenEpochs(), body)
     }
 
     private var known: HighestSeenEpochs {
@@ -88,25 +82,16 @@ package final class EpochStore: Sendable {
     private func readFile() throws(CallFailure) -> HighestSeenEpochs {
         guard let file else { return HighestSeenEpochs() }
         do {
-            return try Self.read(file)
+            return try PrivateFile.read(file, or: HighestSeenEpochs())
         } catch {
             throw .accountUnusable("The file of key epochs cannot be read (\(file)); it is damaged or not yours")
         }
     }
 
-    private static func read(_ file: String) throws -> HighestSeenEpochs {
-        guard let bytes = try PrivateFile.read(file) else { return HighestSeenEpochs() }
-        return try JSONDecoder().decode(HighestSeenEpochs.self, from: Data(bytes))
-    }
-
     /// A pin that cannot be written, for example on a full disk, still holds while this process runs.
     private func write(_ epoch: UInt32, _ zone: ZoneAddress) {
         guard let file else { return }
-        try? FileLock.hold(file + ".lock") {
-            // Other processes may have seen other zones.
-            var pins = try Self.read(file)
-            guard (try? pins.see(epoch, of: zone)) == true else { return }
-            try PrivateFile.replace(file, with: Array(JSONEncoder().encode(pins)))
-        }
+        // Other processes may have seen other zones.
+        _ = try? PrivateFile.change(file, from: HighestSeenEpochs()) { try $0.see(epoch, of: zone) }
     }
 }

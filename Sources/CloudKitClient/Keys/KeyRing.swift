@@ -88,6 +88,9 @@ final class KeyRing: Sendable {
         if state.withLock({ $0.note(acceptedUntil: restorations.acceptedUntil) }) { epochs.reread() }
     }
 
+    /// Whether there are epochs of a state of the cloud that is lost.
+    var hasLostEpochs: Bool { epochs.seen?.hasLostEpochs == true }
+
     /// Returns the highest epoch that a share had in a state of the cloud that is lost; 0: none.
     func lostEpoch(of share: RecordAddress) -> UInt32 { epochs.seen?.lostEpoch(ofShare: share) ?? 0 }
 

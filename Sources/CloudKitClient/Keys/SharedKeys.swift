@@ -115,15 +115,17 @@ struct SharedKeys: Sendable {
     /// The share of the whole zone, if there is one with keys.
     var wholeShare: String? { newest[Share.zoneWideName] == nil ? nil : Share.zoneWideName }
 
-    /// A Boolean value that indicates whether the zone has shares whose newest key the account does not have yet, or is shared as a whole under an
-    /// administrator's key, with which nobody gets the keys of the zone: its owner's devices begin an epoch with them.
-    var isWaiting: Bool {
-        newest.contains { share, epoch in shareKeys[share]?[epoch] == nil }
-            || wholeShare.flatMap { owners[$0] } != nil
+    /// Returns whether keys are still to come with which records may open.
+    ///
+    /// The zone has shares whose newest key the account does not have yet. Or it is shared as a whole, and a device of the owner has yet to begin an
+    /// epoch with the keys of the zone after one of an administrator's, with whose key nobody gets them, or to add the zone's newest to the share.
+    ///
+    /// - Parameter epochs: Those in which the records were sealed.
+    func isWaiting(for epochs: Set<UInt32>) -> Bool {
+        if newest.contains(where: { share, epoch in shareKeys[share]?[epoch] == nil }) { return true }
+        guard let wholeShare else { return false }
+        return owners[wholeShare] != nil || epochs.contains { $0 > zoneKeys.keys.max() ?? 0 }
     }
-
-    /// Returns whether the zone is shared as a whole, and its share does not have the zone's key of an epoch yet: a device of the owner adds it.
-    func lacksZoneKey(_ epoch: UInt32) -> Bool { wholeShare != nil && epoch > zoneKeys.keys.max() ?? 0 }
 
     /// The failure of a share whose keys are those of a user with other keys than this device knows; nil: there is none.
     var unconfirmedIdentity: CallFailure? {

@@ -28,8 +28,13 @@ extension DatabaseRequests {
             let record = opened[index].record
             opened[index].link = link(of: record, opening.keys[record.id.zoneID])
             if let failure = await verifyIdentities(of: record) { opened[index].values = .failure(failure) }
-            if case .failure = opened[index].values, isOfLostState(record, opening.keys[record.id.zoneID]) {
-                opened[index].values = .failure(.earlierState("Record '\(record.id.recordName)'"))
+            let name = record.id.recordName
+            if case .failure(let failure) = opened[index].values,
+                opening.keys[record.id.zoneID]?.shared.distrusted[name]?.isOfEarlierState == true
+            {
+                opened[index].values = .failure(
+                    connection.cloud.restorations.failure(
+                        failure, of: "Record '\(name)'", listedAs: "\(record.id.zoneID.zoneName)/\(name)"))
             }
         }
         for (zone, epoch) in opening.newest {
@@ -181,7 +186,7 @@ extension DatabaseRequests {
         let shared = try await zoneKeys(page.zoneID).shared
         // Without the newest key of the zone's shares the page waits: it opens when the key has arrived.
         let waiting = failures.first { if case .waitingForKey = $0 { true } else { false } }
-        if let waiting, shared.isWaiting || page.sealingEpochs.contains(where: shared.lacksZoneKey) { throw waiting }
+        if let waiting, shared.isWaiting(for: page.sealingEpochs) { throw waiting }
         if let unconfirmed = shared.unconfirmedIdentity { throw unconfirmed }
     }
 
@@ -208,9 +213,8 @@ extension DatabaseRequests {
         } catch {
             // A failure of the profile's own file is reported when values have to be sealed.
             guard case .tampered = error else { return .success(zone) }
-            guard connection.cloud.restorations.claimed.isOpen else { return .failure(error) }
-            connection.cloud.restorations.note(older: [zone.id.zoneName], returned: [])
-            return .failure(.earlierState("Zone '\(zone.id.zoneName)'"))
+            let name = zone.id.zoneName
+            return .failure(connection.cloud.restorations.failure(error, of: "Zone '\(name)'", listedAs: name))
         }
     }
 }

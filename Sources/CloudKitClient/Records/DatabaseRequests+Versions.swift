@@ -54,16 +54,6 @@ extension DatabaseRequests {
         }
     }
 
-    /// Whether a share is refused because it is in an earlier state than one that this device has seen, while the cloud says that it was restored,
-    /// and the user has not accepted that. It is listed for the user.
-    func isOfLostState(_ share: Record, _ keys: ZoneKeys?) -> Bool {
-        let restorations = connection.cloud.restorations
-        guard restorations.claimed.isOpen, keys?.shared.distrusted[share.id.recordName]?.isOfEarlierState == true
-        else { return false }
-        restorations.note(older: ["\(share.id.zoneID.zoneName)/\(share.id.recordName)"], returned: [])
-        return true
-    }
-
     /// Returns the names of the records without sealed values whose statement has to be compared with what this device has seen of
     /// them: that needs the record's key, also if nothing sealed was asked for.
     func remembered(of records: [Record], in zone: ZoneID) -> Set<String> {

@@ -47,14 +47,13 @@ extension DatabaseRequests {
                 try await check(DirectoryHeadReference(number: head.number, hash: head.hash))
             }
             return nil
-        } catch CallFailure.tampered(let reason) {
-            return .tampered(reason)
-        } catch CallFailure.earlierState(let item) {
-            return .earlierState(item)
-        } catch CallFailure.identityUnconfirmed(let reason) {
-            return .identityUnconfirmed(reason)
-        } catch {
+        } catch let failure as CallFailure {
+            switch failure {
+            case .tampered, .earlierState, .identityUnconfirmed: return failure
             // Without an answer no new identity is given a key, and known ones are.
+            default: return nil
+            }
+        } catch {
             return nil
         }
     }
@@ -65,7 +64,9 @@ extension DatabaseRequests {
     /// Returns by how many epochs the keys of an own share are to be renewed, because a state of the cloud that is lost had those; at most as many as
     /// are renewed at a time.
     private func lostEpochs(of record: Record) async -> Int {
-        guard let epoch = record.sharing?.keys?.epoch, let keys = try? await zoneKeys(record.id.zoneID), keys.isOwn
+        // Nearly every cloud was never restored.
+        guard connection.keys.hasLostEpochs, let epoch = record.sharing?.keys?.epoch,
+            let keys = try? await zoneKeys(record.id.zoneID), keys.isOwn
         else { return 0 }
         let lost = connection.keys.lostEpoch(of: RecordAddress(zone: keys.place, name: record.id.recordName))
         return min(max(0, Int(lost) + 1 - epoch), Self.lostEpochsMax)

@@ -100,8 +100,7 @@ extension DeviceProfile {
 
     /// What the clouds of this profile said about having been restored.
     package func restorations() throws -> CloudRestorations {
-        guard let bytes = try PrivateFile.read(restorationsPath) else { return CloudRestorations() }
-        return try JSONDecoder().decode(CloudRestorations.self, from: Data(bytes))
+        try PrivateFile.read(restorationsPath, or: CloudRestorations())
     }
 
     /// The name of the file of key epochs that this device has seen.
@@ -111,23 +110,10 @@ extension DeviceProfile {
 
     /// Accepts the older versions of a cloud that says that it was restored, and its earlier states of shares and of its directory of identities.
     package func acceptRestorations(of endpoint: String) throws {
-        try change(Self.keyEpochsFile) { (epochs: inout HighestSeenEpochs) in epochs.acceptEarlierState() }
-        try change(Self.directoryFile) { (memory: inout DirectoryMemory) in memory.acceptEarlierState(of: endpoint) }
-        try FileLock.hold(restorationsPath + ".lock") {
-            var known = try restorations()
-            known.accept(of: endpoint, now: Self.now)
-            try PrivateFile.replace(restorationsPath, with: Array(JSONEncoder().encode(known)))
+        try PrivateFile.change("\(folder)/\(Self.keyEpochsFile)", from: HighestSeenEpochs()) { $0.acceptEarlierState() }
+        try PrivateFile.change("\(folder)/\(Self.directoryFile)", from: DirectoryMemory()) {
+            $0.acceptEarlierState(of: endpoint)
         }
-    }
-
-    /// Changes a file of the profile, if it is there.
-    private func change<Value: Codable>(_ name: String, _ body: (inout Value) -> Void) throws {
-        let file = "\(folder)/\(name)"
-        try FileLock.hold(file + ".lock") {
-            guard let bytes = try PrivateFile.read(file) else { return }
-            var value = try JSONDecoder().decode(Value.self, from: Data(bytes))
-            body(&value)
-            try PrivateFile.replace(file, with: Array(JSONEncoder().encode(value)))
-        }
+        try PrivateFile.change(restorationsPath, from: CloudRestorations()) { $0.accept(of: endpoint, now: Self.now) }
     }
 }

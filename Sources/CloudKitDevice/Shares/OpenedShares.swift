@@ -58,15 +58,10 @@ package struct OpenedShares: Sendable {
     package func removeAll() throws(FileFailure) { try PrivateFile.remove(file) }
 
     private func change(_ body: (inout [Entry]) -> Void) throws {
-        try FileLock.hold(file + ".lock") {
-            var entries = try read()
-            body(&entries)
-            try PrivateFile.replace(file, with: Array(JSONEncoder().encode(entries)))
-        }
+        try PrivateFile.change(file, from: [], body)
     }
 
     private func read() throws -> [Entry] {
-        guard let bytes = try PrivateFile.read(file) else { return [] }
-        return try JSONDecoder().decode([Entry].self, from: Data(bytes))
+        try PrivateFile.read(file, or: [])
     }
 }

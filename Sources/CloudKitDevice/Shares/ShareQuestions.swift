@@ -85,16 +85,13 @@ extension DeviceProfile {
 
     /// The questions about shares of this profile.
     package func shareQuestions() throws -> ShareQuestions {
-        guard let bytes = try PrivateFile.read(questionsFile) else { return ShareQuestions() }
-        return try JSONDecoder().decode(ShareQuestions.self, from: Data(bytes))
+        try PrivateFile.read(questionsFile, or: ShareQuestions())
     }
 
     /// Confirms questions about shares; an app gives keys to the participants when it next reads the share.
     package func confirm(_ questions: [ShareQuestions.Question]) throws {
-        try FileLock.hold(questionsFile + ".lock") {
-            var held = try shareQuestions()
+        try PrivateFile.change(questionsFile, from: ShareQuestions()) { held in
             for question in questions { held.confirm(question) }
-            try PrivateFile.replace(questionsFile, with: Array(JSONEncoder().encode(held)))
         }
     }
 

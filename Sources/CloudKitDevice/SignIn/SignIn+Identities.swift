@@ -70,10 +70,8 @@ extension SignIn {
 
     /// Trusts from now on that the identity is this user's, after the users compared fingerprints.
     package func trust(_ person: KnownIdentity) throws {
-        try FileLock.hold(identityFile + ".lock") {
-            var pins = try identityPins()
-            pins.replace(with: person.identity, of: person.name)
-            try PrivateFile.replace(identityFile, with: Array(JSONEncoder().encode(pins)))
+        try PrivateFile.change(identityFile, from: IdentityPins()) {
+            $0.replace(with: person.identity, of: person.name)
         }
     }
 
@@ -82,8 +80,7 @@ extension SignIn {
     }
 
     private func identityPins() throws -> IdentityPins {
-        guard let bytes = try PrivateFile.read(identityFile) else { return IdentityPins() }
-        return try JSONDecoder().decode(IdentityPins.self, from: Data(bytes))
+        try PrivateFile.read(identityFile, or: IdentityPins())
     }
 }
 

@@ -61,12 +61,16 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
 
     /// Begins again with an earlier state of the cloud, which was restored from a backup: what it shows is compared with this one from now on.
     package mutating func acceptEarlierState() {
+        guard !highest.isEmpty || !shares.isEmpty else { return }
         var lost = lost ?? LostEpochs()
         lost.zones.merge(highest) { max($0, $1) }
         lost.shares.merge(shares.mapValues(\.highest)) { max($0, $1) }
         self.lost = lost
         (highest, shares) = ([:], [:])
     }
+
+    /// Whether there are epochs of a state that is lost.
+    package var hasLostEpochs: Bool { lost != nil }
 
     /// Returns the highest epoch that a share, or its zone, had in a state that is lost; 0: none. Users whom the present share does not have may hold
     /// keys of it and of those before.

@@ -185,14 +185,3 @@ import Testing
         }
     }
 }
-
-extension SigningDevice {
-    /// Signing in to a cloud that has moved.
-    fileprivate func signIn(over network: any Transport) -> SignIn {
-        SignIn(configuration: configuration, rounds: Self.rounds) { request in
-            guard let message = TransportRequest(request) else { throw SignInError.answerMalformed }
-            let response = try await network.send(message)
-            return DeviceResponse(status: response.status, body: response.body)
-        }
-    }
-}
