@@ -31,7 +31,9 @@ import Testing
         try profile().store(credentials(), keychain: keychain)
         #expect(try profile().webAuthToken(for: "iCloud.a", environment: "development") == "t0")
         #expect(try profile().webAuthToken(for: "iCloud.a", environment: "production") == nil)
-        #expect(profile().accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 1))
+        #expect(
+            profile().accountState
+                == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 1))
         #expect(try folder.mode("profiles/one") == 0o700)
         #expect(try folder.mode("profiles/one/credentials.json") == 0o600)
     }
@@ -61,7 +63,8 @@ import Testing
         let one = profile()
         let two = profile()
         try one.store(credentials(), keychain: keychain)
-        #expect(two.accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 1))
+        #expect(
+            two.accountState == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 1))
         try two.signOut()
         #expect(one.accountState == .noAccount)
         try one.store(rotated: "t1", for: "iCloud.a", environment: "development", of: "d", now: 3_600_000)

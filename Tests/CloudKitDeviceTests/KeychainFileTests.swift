@@ -59,17 +59,24 @@ import Testing
         let profile = profile()
         try profile.store(credentials(), keychain: nil)
         #expect(
-            profile.accountState == .temporarilyUnavailable(.keysLocked, email: "ada@example.com", deviceID: "d"))
+            profile.accountState
+                == .temporarilyUnavailable(.keysLocked, AccountState.Device(email: "ada@example.com", id: "d")))
         try profile.store(credentials(), keychain: keychain)
-        #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 3))
+        #expect(
+            profile.accountState
+                == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 3))
         try profile.mark(.keysReset, of: "d")
-        #expect(profile.accountState == .temporarilyUnavailable(.keysReset, email: "ada@example.com", deviceID: "d"))
+        #expect(
+            profile.accountState
+                == .temporarilyUnavailable(.keysReset, AccountState.Device(email: "ada@example.com", id: "d")))
         try profile.mark(.disabled, of: "d")
-        #expect(self.profile().accountState == .restricted(email: "ada@example.com", deviceID: "d"))
+        #expect(self.profile().accountState == .restricted(AccountState.Device(email: "ada@example.com", id: "d")))
         try profile.clear(.sessionEnded, of: "d")
-        #expect(profile.accountState == .restricted(email: "ada@example.com", deviceID: "d"))
+        #expect(profile.accountState == .restricted(AccountState.Device(email: "ada@example.com", id: "d")))
         try profile.clear(.disabled, of: "d")
-        #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 3))
+        #expect(
+            profile.accountState
+                == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 3))
     }
 
     @Test func `B-ACC-01 a keychain that came later counts, whatever the credentials say`() throws {
@@ -78,16 +85,21 @@ import Testing
         credentials.trouble = .keysLocked
         try profile.store(credentials, keychain: nil)
         #expect(
-            profile.accountState == .temporarilyUnavailable(.keysLocked, email: "ada@example.com", deviceID: "d"))
+            profile.accountState
+                == .temporarilyUnavailable(.keysLocked, AccountState.Device(email: "ada@example.com", id: "d")))
         // As a failure of the power leaves it: the keychain is there, the change of the credentials is lost.
         try profile.store(credentials, keychain: keychain)
-        #expect(profile.accountState == .available(email: "ada@example.com", deviceID: "d", keysGeneration: 3))
+        #expect(
+            profile.accountState
+                == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 3))
     }
 
     @Test func `the problem of a removed device does not affect the one that came after`() throws {
         try profile().store(credentials("e"), keychain: keychain)
         try profile().mark(.sessionEnded, of: "d")
-        #expect(profile().accountState == .available(email: "ada@example.com", deviceID: "e", keysGeneration: 3))
+        #expect(
+            profile().accountState
+                == .available(AccountState.Device(email: "ada@example.com", id: "e"), keysGeneration: 3))
     }
 
     @Test func `keys of a device that was replaced go when others take their place, and all go with a sign-out`()

@@ -1,7 +1,9 @@
 import CloudKitDevice
+import CloudKitEncryption
 import Foundation
 import Synchronization
 import Testing
+import TextEncodings
 
 @Suite(.timeLimit(.minutes(20))) struct SignInTests {
     let folder: TestFolder
@@ -82,6 +84,92 @@ import Testing
             try await SignIn(configuration: configuration, rounds: 1, send: cloud.send).signIn(
                 email: "ada@example.com", password: "x", deviceName: "", container: "iCloud.a")
         }
+    }
+
+    /// What users leave in a profile, beside credentials and keys.
+    private static let leftovers = [
+        "record-versions/a", "zone-states/a", "share-links.json",
+        "opened-shares.json",
+    ]
+
+    /// Signs in, leaves files behind and signs in again with the same address.
+    ///
+    /// - Returns: The account states of before and after, and the files that are left.
+    private func signInAgain(
+        _ again: (Int, String)..., container: String = "iCloud.a"
+    ) async throws -> (before: AccountState, after: AccountState, left: Set<String>) {
+        func signIn(_ answers: [(Int, String)], _ container: String) async throws {
+            let cloud = FakeCloud()
+            cloud.answers.withLock {
+                $0 = ([(200, Self.puzzle)] + answers + [(200, "{}")]).map {
+                    DeviceResponse(status: $0.0, body: Array($0.1.utf8))
+                }
+            }
+            let configuration = DeviceConfiguration(
+                endpoint: configuration.endpoint, container: container, apiToken: "a/b", profilesFolder: folder.path)
+            _ = try await SignIn(configuration: configuration, rounds: 1000, send: cloud.send).signIn(
+                email: "ada@example.com", password: "correct horse", deviceName: "Laptop", container: container)
+        }
+        try await signIn([(200, Self.session), (200, #"{"generation":1}"#)], "iCloud.a")
+        let profile = configuration.deviceProfile
+        let before = profile.accountState
+        for name in Self.leftovers {
+            let path = URL(fileURLWithPath: profile.folder + "/" + name)
+            try FileManager.default.createDirectory(
+                at: path.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data("[]".utf8).write(to: path)
+        }
+        try await signIn(again, container)
+        let left = Self.leftovers.filter { FileManager.default.fileExists(atPath: profile.folder + "/" + $0) }
+        return (before, profile.accountState, Set(left))
+    }
+
+    private static func session(of user: String, keychain: String = "") -> String {
+        #"{"ckWebAuthToken":"w","userRecordName":"\#(user)","deviceID":"e","deviceSecret":"c2VjcmV0","expires":9000000000000\#(keychain)}"#
+    }
+
+    @Test func `B-ACC-03 the account of the same address that was made after one was removed is another user`()
+        async throws
+    {
+        let (before, after, left) = try await signInAgain(
+            (200, Self.session(of: "_v")), (200, #"{"generation":1}"#))
+        #expect(after.isOtherUser(than: before))
+        #expect(left.isEmpty)
+    }
+
+    @Test func `B-ACC-03 a user who signs in again is the same one`() async throws {
+        let (before, after, left) = try await signInAgain(
+            (200, Self.session(of: "_u")), (200, #"{"generation":1}"#))
+        #expect(!after.isOtherUser(than: before))
+        #expect(after != before)
+        #expect(left == Set(Self.leftovers))
+    }
+
+    @Test(arguments: ["_u", "_v"])
+    func `B-ACC-03 a user who signs in again with another container is known by the name in the first`(
+        user: String
+    ) async throws {
+        let (before, after, left) = try await signInAgain(
+            (200, Self.session(of: "_x")), (200, #"{"generation":1}"#), (200, Self.session(of: user)),
+            container: "iCloud.b")
+        #expect(after.isOtherUser(than: before) == (user == "_v"))
+        #expect(left.isEmpty == (user == "_v"))
+    }
+
+    @Test
+    func `a cloud that says another user has signed in makes no device forget records that its keys may open`()
+        async throws
+    {
+        let secret = AccountSecret()
+        let salt = Array("0123456789abcdef".utf8)
+        let wrap = try secret.sealed(
+            under: PasswordRoot(password: "another", salt: salt, rounds: 1000).wrappingKey, account: "ada@example.com")
+        let identity = try secret.identity().publicIdentity.bytes
+        let keychain =
+            #","keychain":{"generation":1,"passwordWrap":"\#(Base64.encode(wrap))","identity":"\#(Base64.encode(identity))"}"#
+        let (before, after, left) = try await signInAgain((200, Self.session(of: "_v", keychain: keychain)))
+        #expect(after.isOtherUser(than: before))
+        #expect(left == ["record-versions/a", "zone-states/a"])
     }
 
     @Test func `a signed-in device opens further containers without the password`() async throws {

@@ -149,13 +149,13 @@ import Testing
             let device = try await Device(cloud)
             let sessions = cloud.accountStore.sessions
             let account = try #require(try await cloud.accountStore.accounts.account(email: "ada@example.com"))
-            let first = try #require(device.account.state.deviceID)
+            let first = try #require(device.account.state.device?.id)
             for session in try await sessions.sessions(ofAccount: account.id) where session.id == first {
                 #expect(try await sessions.revoke(session.id, ofAccount: account.id).count == 1)
             }
             device.network.interrupt("/directory/lookup", .before) { device.signInAgain() }
             try await device.database.requests().checkOwnEntryIfDue()
-            #expect(device.account.state.deviceID != first)
+            #expect(device.account.state.device?.id != first)
             try await device.database.requests().checkOwnEntryIfDue()
         }
     }

@@ -28,7 +28,7 @@ final class SignedInDevice: DeviceAccount {
     }
 
     var state: AccountState {
-        token.withLock { $0 } == nil ? .noAccount : .available(email: email, deviceID: deviceID)
+        token.withLock { $0 } == nil ? .noAccount : .available(AccountState.Device(email: email, id: deviceID))
     }
 
     func webAuthToken() async throws -> String? { token.withLock { $0 } }

@@ -10,15 +10,17 @@ package final class ScriptedAccount: DeviceAccount {
     private let tokens: Mutex<[String]>
     private let rotated = Mutex<[String]>([])
     private let held: AccountSecret?
-    package let userRecordName: String? = "_me"
+    package let userRecordName: String?
 
     /// - Parameters:
     ///   - tokens: The web token, and those that come after it when it is refused.
     ///   - secret: nil: the account's keys are not on this device.
     package init(
-        state: AccountState = .available(email: "me@example.com", deviceID: "d"), apiToken: String? = "api",
-        tokens: [String] = ["web"], secret: AccountSecret? = nil
+        state: AccountState = .available(AccountState.Device(email: "me@example.com", id: "d")),
+        apiToken: String? = "api",
+        tokens: [String] = ["web"], secret: AccountSecret? = nil, userRecordName: String? = "_me"
     ) {
+        self.userRecordName = userRecordName
         held = secret
         self.state = state
         self.apiToken = apiToken

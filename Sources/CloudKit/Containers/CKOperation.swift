@@ -234,13 +234,13 @@ open class CKOperation: Operation, @unchecked Sendable {
     private func beginLongLivedRun() -> Bool {
         guard longLivedRun == nil, chosenSettings.isLongLived == true, let place = longLivedPlace,
             let arguments = longLivedArguments, let store = place.connection.longLivedStore,
-            let account = place.connection.cloud.account.state.longLivedOwner
+            let owner = place.connection.longLivedOwner
         else { return false }
         let operation = LongLivedOperation(
-            id: operationID, account: account, scope: place.scope.rawValue, arguments: arguments, chosenSettings,
+            id: operationID, account: owner.account, scope: place.scope.rawValue, arguments: arguments, chosenSettings,
             group: group.map { group in LongLivedArchive.write { group.encode(with: $0) } }, started: Date())
         // Operations that no app resumed are removed when the next one starts.
-        _ = store.ids(of: account, at: Date())
+        _ = store.ids(of: owner, at: Date())
         guard let life = try? LongLivedProgress(starting: operation, in: store) else { return false }
         self.life.withLock { $0 = life }
         LongLivedOperations.note(self)

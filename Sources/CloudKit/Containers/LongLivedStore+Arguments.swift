@@ -26,13 +26,13 @@ extension LongLivedOperation where Arguments == LongLivedArguments {
 }
 
 extension LongLivedStore {
-    /// The operation of this account with this identifier; nil: there is none, or it cannot be read.
-    func operation(_ id: String, of account: String) -> LongLivedOperation<LongLivedArguments>? {
-        operation(id, of: account, as: LongLivedArguments.self)
+    /// The operation of this user with this identifier; nil: there is none, or it cannot be read.
+    func operation(_ id: String, of owner: LongLivedOwner) -> LongLivedOperation<LongLivedArguments>? {
+        operation(id, of: owner, as: LongLivedArguments.self)
     }
 
-    /// The identifiers of an account's operations. Removes those that have waited long enough.
-    func ids(of account: String, at now: Date) -> [String] {
-        ids(of: account, at: now, as: LongLivedArguments.self)
+    /// The identifiers of a user's operations. Removes those that have waited long enough.
+    func ids(of owner: LongLivedOwner, at now: Date) -> [String] {
+        ids(of: owner, at: now, as: LongLivedArguments.self)
     }
 }

@@ -8,8 +8,8 @@ extension CKContainer {
     /// within the last 24 hours without their completion block having run (B-OPS-06). Interrupted ones are kept as long
     /// as their resource timeout (`timeoutIntervalForResource`, a week by default), at least 24 hours.
     nonisolated(nonsending) public func allLongLivedOperationIDs() async throws -> [CKOperation.ID] {
-        guard let (store, account) = try longLived() else { return [] }
-        return store.ids(of: account, at: Date())
+        guard let (store, owner) = try longLived() else { return [] }
+        return store.ids(of: owner, at: Date())
     }
 
     /// Returns the operation with this identifier. Set its blocks and add it: it reports everything received so far
@@ -20,7 +20,7 @@ extension CKContainer {
     nonisolated(nonsending) public func longLivedOperation(
         for operationID: CKOperation.ID
     ) async throws -> CKOperation? {
-        guard let (store, account) = try longLived(), let kept = store.operation(operationID, of: account) else {
+        guard let (store, owner) = try longLived(), let kept = store.operation(operationID, of: owner) else {
             return nil
         }
         guard !kept.isOver(at: Date()) else {
@@ -66,17 +66,17 @@ extension CKContainer {
         }
     }
 
-    /// Returns the store of long-lived operations and the account; nil: no user is signed in, or this device keeps
+    /// Returns the store of long-lived operations and their user; nil: no user is signed in, or this device keeps
     /// none.
-    private func longLived() throws -> (LongLivedStore, String)? {
+    private func longLived() throws -> (LongLivedStore, LongLivedOwner)? {
         do {
             _ = try connection.cloud.place.get()
         } catch {
             throw CKError(error)
         }
-        guard let store = connection.longLivedStore, let account = connection.cloud.account.state.longLivedOwner else {
+        guard let store = connection.longLivedStore, let owner = connection.longLivedOwner else {
             return nil
         }
-        return (store, account)
+        return (store, owner)
     }
 }

@@ -14,8 +14,8 @@ struct WebServicesAccount: DeviceAccount {
     var state: AccountState {
         switch credentials {
         case .apiToken: .noAccount
-        case .webAuthToken: token == nil ? .noAccount : .available(email: "", deviceID: Self.deviceID)
-        case .serverKey: .available(email: "", deviceID: Self.deviceID)
+        case .webAuthToken: token == nil ? .noAccount : .available(AccountState.Device(email: "", id: Self.deviceID))
+        case .serverKey: .available(AccountState.Device(email: "", id: Self.deviceID))
         }
     }
 

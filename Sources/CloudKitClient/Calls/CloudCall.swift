@@ -89,18 +89,19 @@ struct CloudCall: Sendable {
         // A request that needs no user continues without one (B-ACC-02).
         let token =
             needsUser || state.isAvailable
-            ? try await token(of: state.deviceID, needsUser: needsUser) { try await cloud.account.webAuthToken() } : nil
+            ? try await token(of: state.device?.id, needsUser: needsUser) { try await cloud.account.webAuthToken() }
+            : nil
         do {
             return try await send(attempts, to: place, token)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsAccount {
-            if let trouble = refusal.code.trouble, let device = state.deviceID {
+            if let trouble = refusal.code.trouble, let device = state.device?.id {
                 cloud.account.remember(trouble, of: device)
             }
             guard !needsUser else { throw CallFailure(about: refusal) }
             return try await send(attempts, to: place, nil)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsSignIn {
             // A user may have signed in again meanwhile, or the token may just be too old.
-            let device = cloud.account.state.deviceID
+            let device = cloud.account.state.device?.id
             guard let token else { throw CallFailure.refused(refusal) }
             let other = try await self.token(of: device, needsUser: needsUser) {
                 try await cloud.account.webAuthToken(insteadOf: token.text)
@@ -225,7 +226,7 @@ extension AccountState {
         switch self {
         case .available, .restricted: break
         case .noAccount: throw .notSignedIn
-        case .temporarilyUnavailable(let trouble, _, _): throw .accountVerificationRequired(trouble.explanation)
+        case .temporarilyUnavailable(let trouble, _): throw .accountVerificationRequired(trouble.explanation)
         case .couldNotDetermine:
             do {
                 _ = try account.secret()

@@ -152,13 +152,13 @@ extension DatabaseRequests {
     /// - Throws: `CallFailure.tampered` where the directory shows others another identity of this account, or not this device; no error
     ///   of the connection.
     package func checkOwnEntryIfDue() async throws {
-        guard case .available(let email, let device, _) = connection.cloud.account.state,
+        guard case .available(let current, _) = connection.cloud.account.state,
             let identity = try? connection.cloud.account.secret().identity().publicIdentity,
             connection.directory.beginsOwnEntryCheck(
-                of: "\(email) \(device)", now: connection.cloud.clientEnvironment.now())
+                of: "\(current.email) \(current.id)", now: connection.cloud.clientEnvironment.now())
         else { return }
         do {
-            try await checkOwnEntry(email: email, device: device, identity: identity)
+            try await checkOwnEntry(email: current.email, device: current.id, identity: identity)
         } catch CallFailure.tampered(let reason) {
             connection.directory.forgetOwnEntryCheck()
             // Keys that were reset, and a session that was ended, change the entry as well: the cloud then refuses this device.
@@ -166,7 +166,7 @@ extension DatabaseRequests {
             await account.verify()
             try account.state.check(account)
             // The entry lists the device that the user has signed in since.
-            guard account.state.deviceID == device else { return }
+            guard account.state.device?.id == current.id else { return }
             throw CallFailure.tampered(reason)
         } catch {
             connection.directory.forgetOwnEntryCheck()
@@ -201,8 +201,8 @@ extension DatabaseRequests {
 
     /// Returns the hashes of devices that signed in to the account since this device first saw its list.
     package func newDevices() throws -> [String] {
-        guard case .available(let email, _, _) = connection.cloud.account.state else { return [] }
-        return try connection.directory.newDevices(of: Self.normalised(email))
+        guard case .available(let device, _) = connection.cloud.account.state else { return [] }
+        return try connection.directory.newDevices(of: Self.normalised(device.email))
     }
 }
 

@@ -28,7 +28,7 @@ final class KeyRing: Sendable {
         zones = ZoneMemories(folder: folder)
         identities = PinFile(folder: folder, name: DeviceProfile.knownIdentitiesFile, empty: IdentityPins())
         questions = PinFile(folder: folder, name: DeviceProfile.shareQuestionsFile, empty: ShareQuestions())
-        links = PinFile(folder: folder, name: "share-links.json", empty: [:])
+        links = PinFile(folder: folder, name: DeviceProfile.shareLinksFile, empty: [:])
         self.account = account
         container = place?.container.name ?? ""
         environment = place?.environment.rawValue ?? ""

@@ -87,26 +87,26 @@ package struct LongLivedStore: Sendable {
         try PrivateFile.replace(header(operation.id), with: Array(JSONEncoder().encode(operation)))
     }
 
-    /// The operation of this account with this identifier; nil: there is none, or it cannot be read.
+    /// The operation of this user with this identifier; nil: there is none, or it cannot be read.
     package func operation<Arguments>(
-        _ id: String, of account: String, as type: Arguments.Type
+        _ id: String, of owner: LongLivedOwner, as type: Arguments.Type
     ) -> LongLivedOperation<Arguments>? {
         // The identifier from the app becomes a file name: only a UUID is accepted.
         guard UUID(uuidString: id) != nil, let bytes = try? PrivateFile.read(header(id)) ?? nil,
             let operation = try? JSONDecoder().decode(LongLivedOperation<Arguments>.self, from: Data(bytes)),
             operation.version <= LongLivedOperation<Arguments>.versionMax, operation.id == id,
-            operation.account == account
+            owner.owns(operation)
         else { return nil }
         return operation
     }
 
-    /// The identifiers of an account's operations. Removes what has waited long enough.
+    /// The identifiers of a user's operations. Removes what has waited long enough.
     package func ids<Arguments: Codable & Sendable>(
-        of account: String, at now: Date, as type: Arguments.Type
+        of owner: LongLivedOwner, at now: Date, as type: Arguments.Type
     ) -> [String] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
         return names.sorted().filter { id in
-            guard let operation = operation(id, of: account, as: type) else { return false }
+            guard let operation = operation(id, of: owner, as: type) else { return false }
             guard operation.isOver(at: now) else { return true }
             remove(id)
             return false

@@ -66,7 +66,7 @@ struct NotificationReceiver: Sendable {
 
     /// The signed-in account; nil: none.
     private var account: String? {
-        if case .available(_, let deviceID, _) = cloud.account.state { deviceID } else { nil }
+        if case .available(let device, _) = cloud.account.state { device.id } else { nil }
     }
 
     /// Returns the registration of the signed-in account: the current one, the stored one, or a new one.

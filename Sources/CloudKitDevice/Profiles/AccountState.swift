@@ -1,43 +1,61 @@
 /// The state of a profile's account, as the profile knows it.
 package enum AccountState: Hashable, Sendable {
+    /// The device that is signed in, and its user.
+    package struct Device: Hashable, Sendable {
+        /// The address of the account.
+        package var email: String
+        /// The id of the device.
+        package var id: String
+        /// Names the account, as `DeviceCredentials.accountID`.
+        package var accountID: String?
+
+        /// Creates a value with the given properties.
+        package init(email: String, id: String, accountID: String? = nil) {
+            self.email = email
+            self.id = id
+            self.accountID = accountID
+        }
+
+        /// Returns a Boolean value that indicates whether another user is signed in than before.
+        ///
+        /// A user who has signed in again is another device, and one with another address is the same device. The address of an account that was
+        /// removed may be that of another one.
+        func isOtherUser(than earlier: Device) -> Bool {
+            guard id != earlier.id else { return false }
+            guard let accountID, let earlierID = earlier.accountID else { return email != earlier.email }
+            return accountID != earlierID
+        }
+    }
+
     /// A user is signed in, and the device has the account's keys.
     ///
     /// - Parameter keysGeneration: Counts the account's keys, as `DeviceKeychain.generation`; 0: they are not kept in a profile.
-    case available(email: String, deviceID: String, keysGeneration: Int = 0)
+    case available(Device, keysGeneration: Int = 0)
     case noAccount
     /// The profile cannot be read, or its keychain is damaged.
     case couldNotDetermine
     /// The operator disabled the account.
-    case restricted(email: String, deviceID: String)
+    case restricted(Device)
     /// A user is signed in and has to prove the identity again.
-    case temporarilyUnavailable(AccountIssue, email: String, deviceID: String)
+    case temporarilyUnavailable(AccountIssue, Device)
 
     /// The device that is signed in, if one is.
-    package var deviceID: String? {
+    package var device: Device? {
         switch self {
-        case .available(_, let id, _), .restricted(_, let id), .temporarilyUnavailable(_, _, let id): id
-        case .noAccount, .couldNotDetermine: nil
-        }
-    }
-
-    private var email: String? {
-        switch self {
-        case .available(let email, _, _), .restricted(let email, _), .temporarilyUnavailable(_, let email, _): email
+        case .available(let device, _), .restricted(let device), .temporarilyUnavailable(_, let device): device
         case .noAccount, .couldNotDetermine: nil
         }
     }
 
     /// Returns a Boolean value that indicates whether another user is signed in than in an earlier state.
-    ///
-    /// A user who has signed in again is another device, and one with another address is the same device.
     package func isOtherUser(than earlier: AccountState) -> Bool {
-        guard let email, let before = earlier.email else { return false }
-        return email != before && deviceID != earlier.deviceID
+        guard let device, let before = earlier.device else { return false }
+        return device.isOtherUser(than: before)
     }
 
     /// Returns a Boolean value that indicates whether the account has other keys than in an earlier state: what was sealed then opens no more.
     package func hasOtherKeys(than earlier: AccountState) -> Bool {
-        guard case .available(_, _, let now) = self, case .available(_, _, let before) = earlier else { return false }
+        guard case .available(_, let now) = self, case .available(_, let before) = earlier else { return false }
         return now != before
     }
 }

@@ -4,6 +4,9 @@ package struct DeviceCredentials: Codable, Hashable, Sendable {
     package var endpoint: String
     /// The email address of the account.
     package var email: String
+    /// Names the account in this profile: made when its user signs in, and kept when the same user signs in again. Accounts are not known by
+    /// their addresses, since a removed one may be followed by another of the same. nil: stored by an earlier version.
+    package var accountID: String?
     /// The id of the device.
     package var deviceID: String
     /// Opens further containers without the password; the cloud stores its hash.

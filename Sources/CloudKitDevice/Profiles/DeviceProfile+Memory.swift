@@ -4,6 +4,17 @@ extension DeviceProfile {
     /// The folder of what the device knows of the account's other devices.
     package static let zoneStatesFolder = "zone-states"
 
-    /// The folders with memories of the account's zones, which end with the session.
-    static let zoneMemories = [recordVersionsFolder, zoneStatesFolder]
+    /// The file of the secrets of the links through which the account joined shares.
+    package static let shareLinksFile = "share-links.json"
+
+    /// Removes what is the user's in the profile, beside credentials and keys.
+    ///
+    /// - Parameter keepsMemories: Whether what the device remembers of the account's records and zones stays.
+    func forgetUser(keepsMemories: Bool) throws(FileFailure) {
+        try OpenedShares(profileFolder: folder).removeAll()
+        try PrivateFile.remove(folder + "/" + Self.shareLinksFile)
+        for memory in keepsMemories ? [] : [Self.recordVersionsFolder, Self.zoneStatesFolder] {
+            try PrivateFile.removeFolder(folder + "/" + memory)
+        }
+    }
 }

@@ -48,14 +48,15 @@ package final class DeviceProfile: Sendable {
         do {
             guard let credentials = try credentials() else { return .noAccount }
             let keychain = try keychain(of: credentials)
-            let (email, id) = (credentials.email, credentials.deviceID)
+            let device = AccountState.Device(
+                email: credentials.email, id: credentials.deviceID, accountID: credentials.accountID)
             switch credentials.trouble {
-            case .disabled: return .restricted(email: email, deviceID: id)
+            case .disabled: return .restricted(device)
             // Keys that came later: a failure of the power may have left the note that there are none.
             case nil, .keysLocked:
-                guard let keychain else { return .temporarilyUnavailable(.keysLocked, email: email, deviceID: id) }
-                return .available(email: email, deviceID: id, keysGeneration: keychain.generation)
-            case let trouble?: return .temporarilyUnavailable(trouble, email: email, deviceID: id)
+                guard let keychain else { return .temporarilyUnavailable(.keysLocked, device) }
+                return .available(device, keysGeneration: keychain.generation)
+            case let trouble?: return .temporarilyUnavailable(trouble, device)
             }
         } catch {
             return .couldNotDetermine

@@ -83,6 +83,9 @@ package struct SignIn: Sendable {
             deviceSecret: session.secret)
         credentials[container, configuration.environment] = try entry(session.answer, container)
         credentials.trouble = keys.keychain == nil ? .keysLocked : nil
+        let isSameUser = await isUser(of: session, before, email: address.text)
+        credentials.accountID = isSameUser ? before?.accountID : UUID().uuidString
+        let hasSameKeys = (try? configuration.deviceProfile.keychain())?.secret == keys.keychain?.secret
         do {
             try configuration.deviceProfile.store(credentials, keychain: keys.keychain)
         } catch {
@@ -90,11 +93,29 @@ package struct SignIn: Sendable {
             try? await end(session.proof, container)
             throw error
         }
-        if before?.email != credentials.email || before?.endpoint != credentials.endpoint {
-            try removeOpenedFiles()
+        if !isSameUser {
+            // Whatever a cloud says of its users, what a device remembers of records outlives it, as long as keys open these.
+            let isElsewhere = before?.email != credentials.email || before?.endpoint != credentials.endpoint
+            try removeFiles(keepsMemories: !isElsewhere && (hasSameKeys || keys.keychain == nil))
         }
         if let before, before.endpoint == configuration.endpoint { try? await end(before.proof, container) }
         return Outcome(credentials: credentials, keys: keys.outcome)
+    }
+
+    /// Returns a Boolean value that indicates whether a new session is one of the user who was signed in before. An account that was removed, and
+    /// one of the same address that was made since, have other record names.
+    private func isUser(of session: OpenedSession, _ before: DeviceCredentials?, email: String) async -> Bool {
+        guard let before, before.endpoint == configuration.endpoint else { return false }
+        let entries = before.containers.filter { $0.environment == configuration.environment }
+        if let known = entries.first(where: { $0.container == session.container }) {
+            return known.userRecordName == session.answer.userRecordName
+        }
+        // Each container has names of its own.
+        guard let known = entries.first,
+            let answer: SessionAnswer = try? await cloud.post(
+                "sessions/create", in: known.container, session.proof, apiToken: known.apiToken)
+        else { return before.email == email }
+        return known.userRecordName == answer.userRecordName
     }
 
     /// Creates an account, where the cloud allows users to do so, or with an invitation of its operator.
@@ -163,7 +184,7 @@ package struct SignIn: Sendable {
         let profile = configuration.deviceProfile
         guard let credentials = try profile.credentials() else { return }
         try profile.signOut()
-        let cleaning = Result { try removeOpenedFiles() }
+        let cleaning = Result { try removeFiles() }
         if credentials.endpoint == configuration.endpoint {
             do {
                 try await end(credentials.proof, container)
@@ -176,14 +197,12 @@ package struct SignIn: Sendable {
 
     /// Removes everything that the earlier account fetched and opened in the profile.
     ///
+    /// - Parameter keepsMemories: As for `DeviceProfile.forgetUser(keepsMemories:)`.
     /// - Throws: `SignInError.filesRemain`.
-    private func removeOpenedFiles() throws(SignInError) {
+    private func removeFiles(keepsMemories: Bool = false) throws(SignInError) {
         let cache = configuration.assetCache?.folder(of: configuration.profile)
         do throws(FileFailure) {
-            try OpenedShares(profileFolder: configuration.deviceProfile.folder).removeAll()
-            for memory in DeviceProfile.zoneMemories {
-                try PrivateFile.removeFolder(configuration.deviceProfile.folder + "/" + memory)
-            }
+            try configuration.deviceProfile.forgetUser(keepsMemories: keepsMemories)
             if let cache { try AssetCacheFolder(cache).empty() }
         } catch {
             throw .filesRemain(cache?.folder ?? configuration.deviceProfile.folder, error)
@@ -193,6 +212,8 @@ package struct SignIn: Sendable {
     // MARK: Sessions
 
     struct OpenedSession {
+        /// The container in which it was opened.
+        var container: String
         var answer: SessionAnswer
         var secret: String
         var deviceID: String { answer.deviceID }
@@ -217,7 +238,7 @@ package struct SignIn: Sendable {
         guard let secret = answer.deviceSecret, DeviceProfile.isValidName(answer.deviceID) else {
             throw SignInError.answerMalformed
         }
-        return OpenedSession(answer: answer, secret: secret)
+        return OpenedSession(container: container, answer: answer, secret: secret)
     }
 
     func end(_ proof: DeviceCloud.Body, _ container: String) async throws {

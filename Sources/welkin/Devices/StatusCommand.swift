@@ -69,7 +69,7 @@ struct StatusReport: Encodable {
         case .restricted:
             state = .restricted
             trouble = AccountIssue.disabled.explanation
-        case .temporarilyUnavailable(let trouble, _, _):
+        case .temporarilyUnavailable(let trouble, _):
             state = .temporarilyUnavailable
             self.trouble = trouble.explanation
         case .couldNotDetermine:

@@ -70,8 +70,8 @@ import Testing
     @Test func `the users name counts only in the state of the account in which it was asked for`() {
         var state = KeyRingState()
         let (me, other) = (
-            AccountState.available(email: "me@example.com", deviceID: "d"),
-            AccountState.available(email: "other@example.com", deviceID: "d")
+            AccountState.available(AccountState.Device(email: "me@example.com", id: "d")),
+            AccountState.available(AccountState.Device(email: "other@example.com", id: "d"))
         )
         state.noteUserName("_me", in: me)
         #expect(state.userName(in: me) == "_me")

@@ -36,7 +36,7 @@ import Testing
 
     /// Writes an operation down as its process would have, with the answers that it had got.
     private func leaveBehind(
-        _ operation: CKDatabaseOperation, in folder: String, account: String = "me@example.com",
+        _ operation: CKDatabaseOperation, in folder: String, account: String = "_me",
         answers: [(ResponseKey, TransportResponse)] = [], started: Date? = nil, finished: Date? = nil
     ) throws -> String {
         let store = LongLivedStore(folder: folder)
@@ -67,7 +67,7 @@ import Testing
             let idsDuring = Mutex<[String]>([])
             operation.longLivedOperationWasPersistedBlock = { persisted.withLock { $0 += 1 } }
             operation.perRecordSaveBlock = { _, _ in
-                idsDuring.withLock { $0 = LongLivedStore(folder: folder).ids(of: "me@example.com", at: Date()) }
+                idsDuring.withLock { $0 = LongLivedStore(folder: folder).ids(of: Self.me, at: Date()) }
             }
             await withCheckedContinuation { continuation in
                 operation.completionBlock = { continuation.resume() }
@@ -236,8 +236,8 @@ import Testing
         let running = try leaveBehind(CKFetchRecordsOperation(recordIDs: []), in: folder)
         let store = LongLivedStore(folder: folder)
         let day: TimeInterval = 24 * 3600
-        #expect(store.ids(of: "me@example.com", at: now + day) == [id, running].sorted())
-        #expect(store.ids(of: "me@example.com", at: now + day + 1) == [running])
+        #expect(store.ids(of: Self.me, at: now + day) == [id, running].sorted())
+        #expect(store.ids(of: Self.me, at: now + day + 1) == [running])
         #expect(!FileManager.default.fileExists(atPath: folder + "/" + id))
     }
 
@@ -251,10 +251,10 @@ import Testing
         let short = try leaveBehind(hasty, in: folder, started: start)
         let store = LongLivedStore(folder: folder)
         let day: TimeInterval = 24 * 3600
-        #expect(store.ids(of: "me@example.com", at: start + day) == [usual, short].sorted())
-        #expect(store.ids(of: "me@example.com", at: start + day + 1) == [usual])
-        #expect(store.ids(of: "me@example.com", at: start + 7 * day) == [usual])
-        #expect(store.ids(of: "me@example.com", at: start + 7 * day + 1).isEmpty)
+        #expect(store.ids(of: Self.me, at: start + day) == [usual, short].sorted())
+        #expect(store.ids(of: Self.me, at: start + day + 1) == [usual])
+        #expect(store.ids(of: Self.me, at: start + 7 * day) == [usual])
+        #expect(store.ids(of: Self.me, at: start + 7 * day + 1).isEmpty)
     }
 
     @Test func `B-OPS-06 an expired operation is not found by its identifier either`() async throws {
@@ -267,6 +267,8 @@ import Testing
         }
     }
 
+    private static let me = LongLivedOwner(email: "me@example.com", userRecordName: "_me")
+
     @Test func `An operation belongs to its user, and its files to no one else`() async throws {
         try await withFolder { (folder: String) async throws in
             let id = try leaveBehind(CKFetchRecordsOperation(recordIDs: []), in: folder)
@@ -274,9 +276,19 @@ import Testing
             #expect(try await container.allLongLivedOperationIDs() == [id])
             let other = Self.container(
                 ScriptedTransport(), folder,
-                account: ScriptedAccount(state: .available(email: "other@example.com", deviceID: "d")))
+                account: ScriptedAccount(
+                    state: .available(.init(email: "other@example.com", id: "d")), userRecordName: "_other"))
             #expect(try await other.allLongLivedOperationIDs().isEmpty)
             #expect(try await other.longLivedOperation(for: id) == nil)
+            // The account of the same address that was made after hers was removed.
+            let follower = Self.container(
+                ScriptedTransport(), folder, account: ScriptedAccount(userRecordName: "_follower"))
+            #expect(try await follower.allLongLivedOperationIDs().isEmpty)
+            let store = LongLivedStore(folder: folder)
+            // Earlier versions named users by their addresses.
+            let earlier = try leaveBehind(
+                CKFetchRecordsOperation(recordIDs: []), in: folder, account: "me@example.com")
+            #expect(store.ids(of: Self.me, at: Date()) == [id, earlier].sorted())
             let nobody = Self.container(ScriptedTransport(), folder, account: .signedOut)
             #expect(try await nobody.allLongLivedOperationIDs().isEmpty)
             let file = folder + "/" + id + "/operation.json"

@@ -103,7 +103,7 @@ extension Stage {
         guard !isHonest else { return }
         let token = try #require(try await ada.container.connection.cloud.account.webAuthToken())
         let account = ScriptedAccount(
-            state: .available(email: HostileCloud.email("ada"), deviceID: "ghost"),
+            state: .available(AccountState.Device(email: HostileCloud.email("ada"), id: "ghost")),
             apiToken: ada.configuration.apiToken,
             tokens: [token])
         let container = CKContainer(
