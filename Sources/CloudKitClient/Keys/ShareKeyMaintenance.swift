@@ -75,12 +75,14 @@ extension Share {
     /// The keys of its newest epoch, as the viewer sees them; nil if it has none.
     var newestKeys: ShareKeyEpoch? { keys.flatMap { keys in keys.epochs.first { $0.epoch == keys.epoch } } }
 
-    /// The identities of its administrators who have one.
-    var administrators: Set<Fingerprint> {
+    /// Returns the identities of its administrators.
+    ///
+    /// - Parameter known: The identity of one of whom the cloud shows none, as of a user whose account is disabled; nil: there is none.
+    func administrators(known: (ShareParticipant) -> Fingerprint?) -> Set<Fingerprint> {
         let hosts = participants.filter { $0.role == .administrator && $0.acceptance != .removed }
         return Set(
             hosts.compactMap { host in
-                host.identity.publicIdentity.flatMap { try? PublicIdentity(bytes: $0) }?.fingerprint
+                host.identity.publicIdentity.map { (try? PublicIdentity(bytes: $0))?.fingerprint } ?? known(host)
             })
     }
 }

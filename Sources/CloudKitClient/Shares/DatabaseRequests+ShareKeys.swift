@@ -195,7 +195,7 @@ extension DatabaseRequests {
             guard let authority = keys.shared.authorities[share.name],
                 let earlier = keys.shared.newestKey(of: share.name)
             else { throw EncryptionError.noKey(.shareKey(share: share.name)) }
-            try connection.keys.endRights(in: share, except: sharing.administrators)
+            try connection.keys.endRights(in: share, except: administrators(of: sharing, keys))
             let key = ShareKey(madeFor: share, epoch: UInt32(clamping: held + 1))
             let maker = try making(keys, key, refusing: confirmed.refused)
             let change = try stating(try maker.next(sharing, earlier: [earlier], zoneKeys: []), maker)
@@ -347,9 +347,22 @@ extension DatabaseRequests {
             let own = try? keys.access.secret.identity()
         else { return }
         let isEnded = try connection.keys.note(
-            administrators: sharing.administrators, of: share, epoch: sharing.keys?.epoch ?? 0,
+            administrators: administrators(of: sharing, keys), of: share, epoch: sharing.keys?.epoch ?? 0,
             own: own.publicIdentity)
         if isEnded { keys.shared.forgetAuthority(of: share.name) }
+    }
+
+    /// Returns the identities of a share's administrators, also of those whose accounts are disabled: this user's, and those that this device
+    /// has pinned.
+    private func administrators(of sharing: Share, _ keys: ZoneKeys) -> Set<Fingerprint> {
+        sharing.administrators { host in
+            if host.id == sharing.currentParticipantID {
+                return (try? keys.access.secret.identity())?.publicIdentity.fingerprint
+            }
+            guard let user = host.identity.user else { return nil }
+            return try? connection.keys.identities.known.fingerprint(
+                of: IdentityPins.name(of: user.recordName, in: keys.place))
+        }
     }
 
     /// Stores the secret that a link carries to open a share.

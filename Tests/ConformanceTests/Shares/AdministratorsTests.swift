@@ -194,6 +194,40 @@ import Testing
         }
     }
 
+    @Test func `B-TM-05 the right of an administrator whose account is disabled is not ended by the next epoch`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let dora = try await home.newcomer("dora")
+            let shared = try await share(with: ["dora"], home)
+            try await home.accept(shared.url, on: dora.container)
+            let theirs = CKRecord.ID(recordName: shared.share.recordName, zoneID: shared.theirs)
+            let share = try asShare(try await home.ada.privateCloudDatabase.record(for: shared.share))
+            let cat = try #require(
+                share.participants.first { $0.userIdentity.lookupInfo?.emailAddress == "cat@example.com" })
+            cat.role = .administrator
+            try await home.ada.privateCloudDatabase.save(share)
+            for device in [home.ben, home.cat] {
+                let seen = try asShare(try await device.sharedCloudDatabase.record(for: theirs))
+                #expect(seen.currentUserParticipant?.role == .administrator)
+            }
+            // The cloud shows no keys of a disabled account.
+            let accounts = home.cloud.accountStore.accounts
+            try await accounts.setDisabled(true, email: "cat@example.com")
+            try await home.remove("dora", from: theirs, by: home.ben)
+            #expect(try await sharing(theirs, home.ben.sharedCloudDatabase)?.epoch == 2)
+            try await accounts.setDisabled(false, email: "cat@example.com")
+            // She gets the newest key.
+            _ = try await home.ben.sharedCloudDatabase.record(for: theirs)
+            try await home.remove("ben", from: theirs, by: home.cat)
+            #expect(try await sharing(theirs, home.cat.sharedCloudDatabase)?.epoch == 3)
+            let again = try await home.device(of: "ada")
+            for database in [home.ada.privateCloudDatabase, again.container.privateCloudDatabase] {
+                #expect(try asShare(try await database.record(for: shared.share)).participants.count == 2)
+            }
+        }
+    }
+
     @Test(arguments: [false, true])
     func `B-TM-05, B-ACP-08 values written in an administrator's epoch open for the owner when the share has ended`(
         wholeZone: Bool
