@@ -2,12 +2,12 @@ import Synchronization
 
 /// Files that live as long as their process: for tests and for trying things out.
 package final class MemoryFileStore: FileStore {
-    private struct File {
+    fileprivate struct File {
         var bytes: [UInt8] = []
         var modified: Int64
     }
 
-    private struct State {
+    fileprivate struct State {
         var drafts: [FileID: File] = [:]
         var files: [FileID: File] = [:]
 
@@ -109,6 +109,17 @@ package final class MemoryFileStore: FileStore {
 
     /// Returns the number of bytes that the store can still hold.
     package func freeBytes() -> Int64 { state.withLock { bytesMax - $0.byteCount } }
+
+    /// All files and drafts at a moment.
+    package struct Contents: Sendable {
+        fileprivate let state: State
+    }
+
+    /// The files and drafts that there are now.
+    package var contents: Contents { Contents(state: state.withLock { $0 }) }
+
+    /// Puts earlier files and drafts in the place of all that there are.
+    package func restore(_ contents: Contents) { state.withLock { $0 = contents.state } }
 
     private static func entries(_ files: [FileID: File]) -> [FileEntry] {
         files.map { FileEntry(id: $0.key, length: Int64($0.value.bytes.count), modified: $0.value.modified) }

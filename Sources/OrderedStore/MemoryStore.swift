@@ -50,6 +50,24 @@ package final class MemoryStore: OrderedStore {
         hints.stream()
     }
 
+    /// All rows of the store at a moment.
+    package struct Contents: Sendable {
+        fileprivate let partitions: [Partition: SortedMap<Bytes>]
+
+        /// The names of the partitions, in order.
+        package var partitionNames: [String] { partitions.keys.map(\.name).sorted() }
+    }
+
+    /// The rows that the store has now.
+    package var contents: Contents { Contents(partitions: partitions.withLock { $0 }) }
+
+    /// Puts earlier rows in the place of all that the store has, after the writes under way. Its epoch stays.
+    package func restore(_ contents: Contents) async {
+        await writers.lock()
+        defer { writers.unlock() }
+        partitions.withLock { $0 = contents.partitions }
+    }
+
     /// On its own so that the snapshot is gone when the writes are applied: they then need no copy.
     private func run<Value: Sendable>(
         _ partitions: [Partition],

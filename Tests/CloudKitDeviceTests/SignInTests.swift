@@ -124,6 +124,40 @@ import TextEncodings
         return (before, profile.accountState, Set(left))
     }
 
+    @Test func `B-TM-15 what a profile knows of a cloud's restorations outlives the session, without names`()
+        async throws
+    {
+        let cloud = FakeCloud(
+            (200, Self.puzzle), (200, Self.session), (200, #"{"generation":1}"#), (200, "{}"))
+        let signIn = SignIn(configuration: configuration, rounds: 1000, send: cloud.send)
+        _ = try await signIn.signIn(
+            email: "ada@example.com", password: "correct horse", deviceName: "Laptop", container: "iCloud.a")
+        let profile = configuration.deviceProfile
+        var known = CloudRestorations()
+        known.note(epoch: "1", restoredTo: 0, of: configuration.endpoint, now: 1)
+        known.note(epoch: "2", restoredTo: 7, of: configuration.endpoint, now: 9)
+        known.note(older: ["Diary/today"], returned: ["Diary/gone"], of: configuration.endpoint)
+        let folder = profile.folder + "/record-versions"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
+        try JSONEncoder().encode(known).write(to: URL(fileURLWithPath: folder + "/restorations.json"))
+        try Data().write(to: URL(fileURLWithPath: folder + "/zone"))
+        try await signIn.signOut(container: "iCloud.a")
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["restorations.json"])
+        let kept = try #require(try profile.restorations().clouds[configuration.endpoint])
+        #expect(kept.epoch == "2")
+        #expect(kept.claims.map(\.restoredTo) == [7])
+        #expect(kept.claims.allSatisfy { $0.older.isEmpty && $0.returned.isEmpty && $0.accepted == nil })
+        try profile.acceptRestorations(of: configuration.endpoint)
+        #expect(try profile.restorations().clouds[configuration.endpoint]?.claims.last?.accepted != nil)
+    }
+
+    @Test func `B-TM-15 where no cloud says that it was restored, there is nothing to accept`() throws {
+        let profile = configuration.deviceProfile
+        try FileManager.default.createDirectory(atPath: profile.folder, withIntermediateDirectories: true)
+        try profile.acceptRestorations(of: configuration.endpoint)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: profile.folder).isEmpty)
+    }
+
     private static func session(of user: String, keychain: String = "") -> String {
         #"{"ckWebAuthToken":"w","userRecordName":"\#(user)","deviceID":"e","deviceSecret":"c2VjcmV0","expires":9000000000000\#(keychain)}"#
     }

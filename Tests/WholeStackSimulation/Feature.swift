@@ -49,6 +49,10 @@ enum Feature: UInt64 {
     case deviceClocks = 2_700_000
     /// A guest's account is deleted in some histories, and the guest comes back with a new one of the same address.
     case deletedAccounts = 2_800_000
+    /// The operator disables accounts for a while.
+    case disabledAccounts = 2_900_000
+    /// The cloud is restored from a backup in some histories.
+    case restorations = 3_000_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -537,7 +537,7 @@ extension History {
                 // The client's token ends with the session of the device that made it.
                 !has(.sessions) || !["AUTHENTICATION_FAILED", "AUTHENTICATION_REQUIRED"].contains(code),
                 // That of an account that is about to be deleted.
-                deletedName.value.isEmpty || code != "ACCESS_DENIED"
+                deletedName.value.isEmpty && !has(.disabledAccounts) || code != "ACCESS_DENIED"
             {
                 violated("the web client got \(code) for \(type) of \(cell)")
             }

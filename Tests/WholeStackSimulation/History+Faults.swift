@@ -63,14 +63,22 @@ extension History {
             device.fillDisk(!device.isDiskFull.value && chance.percent(70))
             return nil
         }
-        if has(.keyRequests), !device.user.hasOperatorsPassword.value, chance.percent(8) {
+        if restoresCloud, restoration.value == .none, chance.percent(25) {
+            if backup.value == nil { backUp() } else { await restore() }
+            return nil
+        }
+        if has(.disabledAccounts), chance.percent(disabled.value.isEmpty ? 15 : 25) {
+            if disabled.value.isEmpty { await disableAccount(of: device.user) } else { await enableAccounts() }
+            return nil
+        }
+        if has(.keyRequests), !restoresCloud, !device.user.hasOperatorsPassword.value, chance.percent(8) {
             return await replaceWithoutKeys(device) ? device : nil
         }
         if has(.newDevices), chance.percent(6) {
             guard !device.user.hasOperatorsPassword.value else { return nil }
             return await replace(device, recovers: has(.passwords) && chance.percent(40)) ? device : nil
         }
-        if has(.keyResets), device.user.name == resettingUser, chance.percent(35) {
+        if has(.keyResets), !restoresCloud, device.user.name == resettingUser, chance.percent(35) {
             if deletedUser == nil { await resetKeys(on: device) } else { await deleteAccount(of: device) }
             return nil
         }
@@ -158,28 +166,44 @@ extension History {
         }
     }
 
+    /// Expects that all devices are notified from now on.
+    private func expectNotifications() {
+        for device in devices where device.registered.value == .max { device.registered.value = trail.time }
+    }
+
     /// Ends all trouble and waits until the devices have come to rest.
     func heal() async throws {
         trail.note("heal")
         disk.faults.value = Disk.Faults()
+        if restoration.value == .none, chance.percent(70) { await restore() }
         cloud.start()
         await removeFaults()
+        if has(.disabledAccounts) {
+            await enableAccounts()
+            // A device asks every two minutes whether its account is usable again.
+            try? await Task.sleep(for: .seconds(130))
+        }
         for device in devices {
             device.condition.value = SimulatedNetwork.Condition()
             device.fillDisk(false)
             if device.app == nil { _ = await start(device) }
+            try await noticeLostSession(of: device)
             await signIn(device)
         }
         await settleKeyRequests()
         // Pauses that the cloud asked for, long polls, the outbox.
         try? await Task.sleep(for: .seconds(100))
+        try await acceptRestoration()
         await trustResetKeys()
-        for device in devices where device.registered.value == .max { device.registered.value = trail.time }
+        if !has(.disabledAccounts) { expectNotifications() }
         await removeFiles()
         try await reopenZones()
         try await welcomeBack()
+        try await equipAgain()
         for _ in 0..<30 {
             var isQuiet = true
+            // Who knows of the restoration looks who takes part.
+            if restoration.value == .accepted { for device in devices { try device.confirmParticipants() } }
             for device in devices {
                 guard let notes = device.app?.notes else { continue }
                 let mirror = device.app?.mirror.value
@@ -197,7 +221,7 @@ extension History {
                 }
             }
             try? await Task.sleep(for: .seconds(20))
-            if isQuiet { return }
+            if isQuiet { return expectNotifications() }
         }
         for device in devices {
             if let notes = device.app?.notes, await notes.hasPending {

@@ -276,6 +276,7 @@ extension History {
                         .serviceUnavailable, .requestRateLimited, .serverResponseLost, .zoneBusy, .operationCancelled,
                         .batchRequestFailed,
                     ] + (has(.endings) ? [.userDeletedZone, .quotaExceeded] : [])
+                        + (restoration.value == .none ? [] : Array(Self.ofRestorations))
                         + (has(.sessions) ? [.notAuthenticated, .accountTemporarilyUnavailable] : []))
                 if !failures.isEmpty { violated("the sync engine of \(name) met \(failures.map { "\($0)" }.sorted())") }
             }

@@ -41,6 +41,12 @@ final class History: Sendable {
     let notesEnded = Shared<[String: Int]>([:])
     /// The name in the container of the user whose account is deleted, or is about to be; empty: none is.
     let deletedName = Shared("")
+    /// The users whose accounts are disabled, or may be.
+    let disabled = Shared<Set<String>>([])
+    /// The backup to which the cloud may be restored; nil: there is none.
+    let backup = Shared<Backup?>(nil)
+    /// How far the cloud's restoration has come.
+    let restoration = Shared(Restoration.none)
     /// Whether that account is gone.
     let isDeleted = Shared(false)
     /// The users who have other keys than at the beginning, or tried to replace them.
@@ -70,6 +76,8 @@ final class History: Sendable {
     }
 
     func note(grown type: String) { grown.value.insert(type) }
+
+    func forgetGrown() { grown.value = [] }
 
     private init(seed: UInt64, planted: PlantedFault?) async throws {
         self.seed = seed

@@ -48,6 +48,8 @@ final class Ledger: Sendable {
     private let parents = Shared<[Cell: Cell]>([:])
     private let stamps = Shared<[Int: Int]>([:])
     private let nextStamp = Shared(1)
+    /// What was begun before and acknowledged may be lost.
+    private let lostUntil = Shared(Int64.min)
 
     /// All cells that were written.
     var cells: [Cell] { byCell.value.keys.sorted() }
@@ -83,8 +85,19 @@ final class Ledger: Sendable {
     }
 
     func end(_ number: Int, _ outcome: Outcome, at time: Int64) {
-        all.value[number].outcome = outcome
+        let isLost = outcome == .done && all.value[number].start < lostUntil.value
+        all.value[number].outcome = isLost ? .unknown : outcome
         all.value[number].end = time
+    }
+
+    /// Notes that the cloud was restored: what was acknowledged until then may be lost.
+    func restored(at time: Int64) {
+        lostUntil.value = time
+        // An engine may bring back one record of a batch.
+        groups.value = []
+        for number in all.value.indices where all.value[number].outcome == .done {
+            all.value[number].outcome = .unknown
+        }
     }
 
     /// Returns the begin of the latest acknowledged save of certain cells by other devices than one; nil: there is none.

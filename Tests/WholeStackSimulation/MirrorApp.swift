@@ -133,6 +133,13 @@ actor MirrorApp: CKSyncEngineDelegate {
         _ context: CKSyncEngine.SendChangesContext, syncEngine: CKSyncEngine
     ) async -> CKSyncEngine.RecordZoneChangeBatch? {
         guard !app.network.isGone, let step else { return nil }
+        // The engine asks for all records again that it has met in a cloud that was restored; the app writes in one zone, and neither its root
+        // nor its share.
+        let others = syncEngine.state.pendingRecordZoneChanges.filter { change in
+            change.recordID.zoneID != step.place.zoneID
+                || ["Root", "Share", "cloud"].contains { change.recordID.recordName.hasPrefix($0) }
+        }
+        syncEngine.state.remove(pendingRecordZoneChanges: others)
         let changes = syncEngine.state.pendingRecordZoneChanges.filter { context.options.scope.contains($0) }
         let known = memory.lastKnown
         let (history, saves) = (history, saves)
@@ -219,5 +226,15 @@ actor MirrorApp: CKSyncEngineDelegate {
         guard let attempt = deletions[name]?.first else { return }
         deletions[name]?.removeFirst()
         step?.settle([attempt], .success(()))
+    }
+}
+
+extension CKSyncEngine.PendingRecordZoneChange {
+    /// The record that is saved or deleted.
+    fileprivate var recordID: CKRecord.ID {
+        switch self {
+        case .saveRecord(let id), .deleteRecord(let id): id
+        @unknown default: CKRecord.ID(recordName: "unknown")
+        }
     }
 }

@@ -51,6 +51,8 @@ final class SharingLedger: Sendable {
     private let address = Shared<URL?>(nil)
     private let changes: Shared<[Change]>
     private let trail: Trail
+    /// What was begun before and acknowledged may be lost.
+    private let lostUntil = Shared(Int64.min)
 
     init(
         owner: String, sharesZone: Bool, isPublic: Bool, takesRequests: Bool, hasMoves: Bool, guests: [String],
@@ -110,9 +112,19 @@ final class SharingLedger: Sendable {
     }
 
     func end(_ number: Int, _ outcome: Ledger.Outcome, at time: Int64) {
-        changes.value[number].outcome = outcome
+        let isLost = outcome == .done && changes.value[number].start < lostUntil.value
+        changes.value[number].outcome = isLost ? .unknown : outcome
         changes.value[number].end = time
         trail.note("change \(number) \(outcome)")
+    }
+
+    /// Notes that the cloud was restored: what was acknowledged until then may be lost.
+    func restored(at time: Int64) {
+        lostUntil.value = time
+        for number in changes.value.indices
+        where changes.value[number].outcome == .done && changes.value[number].start >= 0 {
+            changes.value[number].outcome = .unknown
+        }
     }
 
     /// Whether a user's right can be like this when nothing is under way: an attempt left it so that no acknowledged one followed.

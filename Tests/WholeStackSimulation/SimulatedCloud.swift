@@ -96,6 +96,10 @@ final class SimulatedCloud: Sendable {
     /// Ends a server, or the only one, in the midst of whatever it does; what it has not committed is lost.
     func crash() {
         guard let (server, ended) = chance.one(of: running.value.sorted { $0.key < $1.key }) else { return }
+        end(server, ended)
+    }
+
+    private func end(_ server: Int, _ ended: Running) {
         trail.note(count > 1 ? "server \(server) ends" : "cloud ends")
         running.value[server] = nil
         disk.unmount(ended.disk)
@@ -103,6 +107,30 @@ final class SimulatedCloud: Sendable {
         let cut = exchanges.value.filter { $0.value.server == server }.sorted { $0.key < $1.key }
         for (id, _) in cut { exchanges.value[id] = nil }
         for (_, exchange) in cut { exchange.cut() }
+    }
+
+    /// What a backup has.
+    struct Backup: Sendable {
+        fileprivate let rows: MemoryStore.Contents
+        fileprivate let files: MemoryFileStore.Contents
+        /// Milliseconds since 1970.
+        let time: Int64
+    }
+
+    /// Takes a backup while the servers run.
+    func backUp() -> Backup { Backup(rows: disk.store.contents, files: files.contents, time: now()) }
+
+    /// Ends the servers and puts a backup in the place of what they had, as `welkin restore` does.
+    func restore(_ backup: Backup) async throws {
+        for (server, ended) in running.value.sorted(by: { $0.key < $1.key }) { end(server, ended) }
+        await disk.store.restore(backup.rows)
+        files.restore(backup.files)
+        let cloud = Cloud(
+            store: disk.store, files: files, serverEnvironment: ServerEnvironment(secret: secret, now: now),
+            limits: Limits(), isShared: false)
+        try await ContinueFromEarlierState(cloud).run(
+            restoredTo: backup.time, partitions: backup.rows.partitionNames)
+        try await disk.store.renewEpoch(from: disk.store.epoch)
     }
 
     private static func runOutbox(_ cloud: Cloud) async {

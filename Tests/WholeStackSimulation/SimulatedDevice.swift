@@ -311,9 +311,21 @@ final class SimulatedDevice: Sendable {
     }
 
     /// The identifier of the session with which the user is signed in; nil: the user is not, or the profile cannot be read.
-    private var session: String? {
+    var session: String? {
         let profile = DeviceProfile(name: profile, in: Self.folder)
         return (try? profile.credentials())?.deviceID
+    }
+
+    /// Accepts the earlier state of a cloud that was restored.
+    func acceptRestorations() throws {
+        try DeviceProfile(name: profile, in: Self.folder).acceptRestorations(of: cloud.endpoint)
+    }
+
+    /// Confirms the participants of shares about whom the device asks its user.
+    func confirmParticipants() throws {
+        let profile = DeviceProfile(name: profile, in: Self.folder)
+        let questions = try profile.shareQuestions().open
+        if !questions.isEmpty { try profile.confirm(questions) }
     }
 
     /// The beginning of the names of the device's folders.

@@ -28,6 +28,9 @@ extension CKSyncEngine {
 
     private func fetchAll(_ context: FetchChangesContext, startsOver: Bool) async throws(CKError) -> Int64? {
         if let moment = try await fetchDatabaseChanges(context, startsOver: startsOver) { return moment }
+        if state.value.withholdsRecords, !database.connection.cloud.hasOpenRestoration {
+            await post(nil, then: { $0.readWithheld() })
+        }
         try await fetchZones(context)
         return nil
     }
@@ -170,9 +173,11 @@ extension CKSyncEngine {
                 let isLast = !page.moreComing
                 let isReported = isLast || unreported * Self.entriesPerRecord >= state.value.entryCount
                 if isReported { unreported = 0 }
+                // Until the user has accepted its state, a restored cloud has records that this device does not take.
+                let withholds = !changes.errors.isEmpty && database.connection.cloud.hasOpenRestoration
                 await report(
-                    changes.modifications.oldestFirst, changes.deletions, lost: changes.lost, in: zone,
-                    token: opened.syncToken, isLast: isLast, reportsState: isReported)
+                    changes.modifications.oldestFirst, changes.deletions, lost: changes.lost, withholds: withholds,
+                    in: zone, token: opened.syncToken, isLast: isLast, reportsState: isReported)
                 if isLast { return }
                 let group = options.operationGroup
                 options = await nextOptions(context)
@@ -217,11 +222,12 @@ extension CKSyncEngine {
 
     /// - Parameters:
     ///   - lost: The records whose newer version the cloud has lost, which the app is asked for.
+    ///   - withholds: Whether the page has records that the app does not get before the user has accepted the state of a restored cloud.
     ///   - reportsState: Whether the delegate gets the state to store after the page.
     private func report(
         _ modifications: [CKDatabase.RecordZoneChange.Modification],
-        _ deletions: [CKDatabase.RecordZoneChange.Deletion], lost: [CKRecord.ID], in zone: CKRecordZone.ID,
-        token: String, isLast: Bool, reportsState: Bool
+        _ deletions: [CKDatabase.RecordZoneChange.Deletion], lost: [CKRecord.ID], withholds: Bool,
+        in zone: CKRecordZone.ID, token: String, isLast: Bool, reportsState: Bool
     ) async {
         let saved = modifications.map { ($0.record.recordID.recordName, $0.record.modificationTime ?? 0) }
         let deleted = deletions.map(\.recordID.recordName)
@@ -242,11 +248,12 @@ extension CKSyncEngine {
                     Event.FetchedRecordZoneChanges(modifications: modifications, deletions: deletions)),
             then: { state in
                 let isOffered = state.offerAgain(lost)
+                if withholds { state.withhold(in: zone) }
                 let isDeletedAgain = state.add(again.map { .deleteRecord($0) })
                 let isNew = state.noteZoneChanges(
                     zone, saved: saved, deleted: deleted, token: token, isLast: isLast, now: now)
                 return isNew || isOffered || isDeletedAgain
-            }, reportsState: reportsState || !lost.isEmpty || !again.isEmpty)
+            }, reportsState: reportsState || !lost.isEmpty || withholds || !again.isEmpty)
         if !again.isEmpty || !lost.isEmpty { automation?.wantSend() }
     }
 

@@ -33,6 +33,9 @@ struct SyncState: Sendable {
         /// The cloud was restored, and the zone has to be read from the beginning.
         var restoration: ZoneRestoration?
 
+        /// A restored cloud has records in earlier versions, which the app does not get before the user has accepted them.
+        var withholdsRecords = false
+
         /// Notes that the app has a record, which the zone's first feed has to contain.
         mutating func noteUnread(_ record: CKRecord) {
             if token == nil { savedUnread[record.recordID.recordName] = record.recordType }
@@ -224,6 +227,23 @@ struct SyncState: Sendable {
         let missing = lost.filter { recordChanges[$0] == nil }
         return !missing.isEmpty && add(missing.map { .saveRecord($0) })
     }
+
+    /// Makes the zones be read from the beginning of which the app did not get all records.
+    mutating func readWithheld() -> Bool {
+        let zones = zones.filter(\.value.withholdsRecords).keys
+            .sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
+        for zone in zones {
+            self.zones[zone]?.withholdsRecords = false
+            forgetToken(of: zone)
+        }
+        return !zones.isEmpty
+    }
+
+    /// Whether there are zones of which the app did not get all records.
+    var withholdsRecords: Bool { zones.values.contains(where: \.withholdsRecords) }
+
+    /// Notes that the app does not get all records of a zone.
+    mutating func withhold(in zone: CKRecordZone.ID) { zones[zone, default: ZoneProgress()].withholdsRecords = true }
 
     /// The zones whose end is not to be reported if a feed that is read from the beginning does not name them.
     var zonesToMake: Set<CKRecordZone.ID> { Set(databaseChanges.changes.map(\.zoneID)) }

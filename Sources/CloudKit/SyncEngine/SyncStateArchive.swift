@@ -13,6 +13,7 @@ struct SyncStateArchive: Codable {
         /// `ZoneRestoration`.
         var restoredTo: Int64?
         var deletedSince: [String: Int64]?
+        var withholdsRecords: Bool?
     }
 
     private struct Change: Codable {
@@ -61,7 +62,8 @@ struct SyncStateArchive: Codable {
                     recent: progress.flatMap { $0.recent.saved.isEmpty ? nil : $0.recent.saved },
                     recentDeletions: progress.flatMap { $0.recent.deleted.isEmpty ? nil : $0.recent.deleted },
                     zoneSaved: progress?.recent.zoneSaved, restoredTo: progress?.restoration?.moment,
-                    deletedSince: progress?.restoration?.deleted))
+                    deletedSince: progress?.restoration?.deleted,
+                    withholdsRecords: progress?.withholdsRecords == true ? true : nil))
             return zones.count - 1
         }
         for id in state.zones.keys.sorted(by: { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }) {
@@ -110,7 +112,8 @@ struct SyncStateArchive: Codable {
                 token: zone.token, savedUnread: zone.savedUnread ?? [:],
                 recent: RecentChanges(
                     saved: zone.recent ?? [:], deleted: zone.recentDeletions ?? [:], zoneSaved: zone.zoneSaved),
-                restoration: zone.restoredTo.map { ZoneRestoration(moment: $0, deleted: zone.deletedSince ?? [:]) })
+                restoration: zone.restoredTo.map { ZoneRestoration(moment: $0, deleted: zone.deletedSince ?? [:]) },
+                withholdsRecords: zone.withholdsRecords ?? false)
         }
         _ = state.add(
             databaseChanges.map { change -> CKSyncEngine.PendingDatabaseChange in

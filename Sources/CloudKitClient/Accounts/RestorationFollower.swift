@@ -40,6 +40,8 @@ package final class RestorationFollower: Sendable {
     private struct State {
         /// The header of the last answer.
         var header: String?
+        /// What that header says of the cloud, as long as the profile cannot be written; nil: it is in the file.
+        var unwritten: CloudRestorations.Cloud?
         /// Whether there is a claim, or an earlier restoration is known; nil: the file was not read yet.
         var isRestored: Bool?
     }
@@ -65,16 +67,22 @@ package final class RestorationFollower: Sendable {
 
     /// Takes the header of an answer: the epoch, and after a semicolon the time of the state with which it began.
     func note(_ header: String, now: Int64) {
-        guard state.withLock({ $0.header != header }) else { return }
+        guard state.withLock({ $0.header != header || $0.unwritten != nil }) else { return }
         let (epoch, restoredTo) = Self.parts(of: header)
         guard !epoch.isEmpty, header.utf8.count <= Self.headerBytesMax else { return }
-        // A profile that cannot be written reports older versions as changed data, as without a claim.
-        let known = try? change { restorations in
+        let note: (inout CloudRestorations) -> CloudRestorations.Cloud? = { [endpoint] restorations in
             restorations.note(epoch: epoch, restoredTo: restoredTo, of: endpoint, now: now)
             return restorations.clouds[endpoint]
         }
-        guard let known else { return }
-        state.withLock { $0 = State(header: header, isRestored: Claimed(known) != Claimed()) }
+        if let known = (try? change(note)) ?? nil {
+            return state.withLock { $0 = State(header: header, isRestored: Claimed(known) != Claimed()) }
+        }
+        // A profile that cannot be written now, as on a full disk, is written at a later answer.
+        guard var known = try? file.known, let cloud = note(&known) else { return }
+        state.withLock { state in
+            guard state.header != header else { return }
+            state = State(header: header, unwritten: cloud, isRestored: Claimed(cloud) != Claimed())
+        }
     }
 
     private static let headerBytesMax = 128
@@ -102,7 +110,10 @@ package final class RestorationFollower: Sendable {
     }
 
     /// All that is known of the cloud.
-    package var known: CloudRestorations.Cloud? { try? file.known.clouds[endpoint] }
+    package var known: CloudRestorations.Cloud? {
+        if let unwritten = state.withLock(\.unwritten) { return unwritten }
+        return try? file.known.clouds[endpoint]
+    }
 
     /// Remembers records for the user.
     func note(older: [String], returned: [String]) {
@@ -130,6 +141,7 @@ package final class RestorationFollower: Sendable {
 }
 
 extension CloudRestorations.Claim {
-    /// The highest number of a version that the cloud may have lost: devices number versions by their clocks, which are not quite right.
-    fileprivate var versionMax: UInt64 { UInt64(clamping: noticed + 5 * 60_000) }
+    /// The highest number of a version that the cloud may have lost: devices number versions by their clocks, of which none is quite right, this
+    /// one's included.
+    fileprivate var versionMax: UInt64 { UInt64(clamping: noticed + 10 * 60_000) }
 }

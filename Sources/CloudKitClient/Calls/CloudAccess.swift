@@ -46,6 +46,9 @@ package struct CloudAccess: Sendable {
     /// nil: none did.
     package var storeEpoch: (name: String, restoredTo: Int64)? { restorations.storeEpoch }
 
+    /// Whether the cloud says that it was restored, and the user has not accepted its state.
+    package var hasOpenRestoration: Bool { restorations.claimed.isOpen }
+
     /// Reads a refusal; the wait that the cloud asks for holds for all requests (B-THR-03).
     func refusal(of response: TransportResponse) -> RequestFailure {
         var refusal = WireError(wireAnswer: response.body, status: response.status).failure

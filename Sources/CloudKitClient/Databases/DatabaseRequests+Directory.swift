@@ -52,9 +52,12 @@ extension DatabaseRequests {
 
     // MARK: Heads that others have seen
 
-    /// The newest head of the directory that this device has verified, for a statement to others; nil: none yet.
+    /// The newest head of the directory that this device has verified, for a statement to others; nil: none yet, or none that others can meet, since
+    /// the cloud says that it was restored.
     package func newestDirectoryHead() throws -> DirectoryHeadReference? {
-        guard let reference = try connection.directory.head?.reference else { return nil }
+        guard !connection.cloud.hasOpenRestoration, let reference = try connection.directory.head?.reference else {
+            return nil
+        }
         connection.directory.noteChecked(reference)
         return reference
     }

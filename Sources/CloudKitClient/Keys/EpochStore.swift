@@ -46,9 +46,12 @@ package final class EpochStore: Sendable {
         write(epoch, zone)
     }
 
-    /// Stores an epoch under which a record was opened; unlike a zone's epoch, it may be lower than earlier ones.
+    /// Stores an epoch that another device of the account has seen; unlike a zone's epoch, it may be lower than earlier ones.
+    ///
+    /// One of a state of the cloud that is lost does not count: the other device may not know yet that its user has accepted that.
     func met(_ epoch: UInt32, in zone: ZoneAddress) throws(CallFailure) {
-        if epoch > (try self.epoch(of: zone)) { try see(epoch, of: zone) }
+        let known = try known
+        if epoch > max(known.epoch(of: zone) ?? 0, known.lostEpoch(of: zone)) { try see(epoch, of: zone) }
     }
 
     /// Reads the file again: the user has accepted an earlier state of the cloud.

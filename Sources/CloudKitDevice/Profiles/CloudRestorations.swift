@@ -76,6 +76,22 @@ package struct CloudRestorations: Codable, Hashable, Sendable {
         clouds[endpoint] = cloud
     }
 
+    /// The same without the names of records and zones.
+    var withoutNames: CloudRestorations {
+        var copy = self
+        copy.clouds = clouds.mapValues { cloud in
+            var cloud = cloud
+            for index in cloud.claims.indices { (cloud.claims[index].older, cloud.claims[index].returned) = ([], []) }
+            return cloud
+        }
+        return copy
+    }
+
+    /// Whether there is a claim of a cloud that the user has not accepted.
+    func hasOpenClaim(of endpoint: String) -> Bool {
+        clouds[endpoint]?.claims.contains { $0.accepted == nil } == true
+    }
+
     /// Accepts the older versions of the cloud's claims so far.
     package mutating func accept(of endpoint: String, now: Int64) {
         guard var cloud = clouds[endpoint] else { return }
@@ -93,7 +109,7 @@ extension [String] {
 }
 
 extension DeviceProfile {
-    /// The name of the file of claims, in the folder of the versions of records: both end with the session.
+    /// The name of the file of claims, in the folder of the versions of records.
     package static let restorationsFile = "restorations.json"
 
     private var restorationsPath: String { "\(folder)/\(Self.recordVersionsFolder)/\(Self.restorationsFile)" }
@@ -103,6 +119,14 @@ extension DeviceProfile {
         try PrivateFile.read(restorationsPath, or: CloudRestorations())
     }
 
+    /// Forgets the names of records and zones in the claims.
+    func forgetNamesInRestorations() throws(FileFailure) {
+        guard let known = try? restorations(), known.withoutNames != known,
+            let bytes = try? JSONEncoder().encode(known.withoutNames)
+        else { return }
+        try PrivateFile.replace(restorationsPath, with: Array(bytes))
+    }
+
     /// The name of the file of key epochs that this device has seen.
     package static let keyEpochsFile = "key-epochs.json"
     /// The name of the file of the directories of identities.
@@ -110,6 +134,7 @@ extension DeviceProfile {
 
     /// Accepts the older versions of a cloud that says that it was restored, and its earlier states of shares and of its directory of identities.
     package func acceptRestorations(of endpoint: String) throws {
+        guard try restorations().hasOpenClaim(of: endpoint) else { return }
         try PrivateFile.change("\(folder)/\(Self.keyEpochsFile)", from: HighestSeenEpochs()) { $0.acceptEarlierState() }
         try PrivateFile.change("\(folder)/\(Self.directoryFile)", from: DirectoryMemory()) {
             $0.acceptEarlierState(of: endpoint)

@@ -13,8 +13,10 @@ extension DeviceProfile {
     func forgetUser(keepsMemories: Bool) throws(FileFailure) {
         try OpenedShares(profileFolder: folder).removeAll()
         try PrivateFile.remove(folder + "/" + Self.shareLinksFile)
-        for memory in keepsMemories ? [] : [Self.recordVersionsFolder, Self.zoneStatesFolder] {
-            try PrivateFile.removeFolder(folder + "/" + memory)
-        }
+        guard !keepsMemories else { return }
+        try PrivateFile.removeFolder(folder + "/" + Self.zoneStatesFolder)
+        // What the profile knows of keys, shares and directories stays, and with it which state of a cloud that is.
+        try PrivateFile.removeFolder(folder + "/" + Self.recordVersionsFolder, except: Self.restorationsFile)
+        try forgetNamesInRestorations()
     }
 }

@@ -72,10 +72,13 @@ package struct HighestSeenEpochs: Hashable, Codable, Sendable {
     /// Whether there are epochs of a state that is lost.
     package var hasLostEpochs: Bool { lost != nil }
 
+    /// Returns the highest epoch that a zone had in a state that is lost; 0: none.
+    package func lostEpoch(of zone: ZoneAddress) -> UInt32 { lost?.zones[zone] ?? 0 }
+
     /// Returns the highest epoch that a share, or its zone, had in a state that is lost; 0: none. Users whom the present share does not have may hold
     /// keys of it and of those before.
     package func lostEpoch(ofShare share: RecordAddress) -> UInt32 {
-        max(lost?.shares[share] ?? 0, lost?.zones[share.zone] ?? 0)
+        max(lost?.shares[share] ?? 0, lostEpoch(of: share.zone))
     }
 
     /// For a zone that was deleted: a new one of the same name begins at 0.

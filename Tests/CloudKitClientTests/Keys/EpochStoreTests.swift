@@ -38,6 +38,22 @@ import Testing
         }
     }
 
+    @Test func `B-TM-15 an epoch of a lost state that another device still names does not count`() throws {
+        try withFolder { folder in
+            let book = EpochStore(folder: folder)
+            try book.see(5, of: zone)
+            try book.change { $0.acceptEarlierState() }
+            book.reread()
+            try book.see(3, of: zone)
+            // A device whose user has not accepted the state.
+            try book.met(5, in: zone)
+            #expect(try book.epoch(of: zone) == 3)
+            try book.see(4, of: zone)
+            try book.met(6, in: zone)
+            #expect(try book.epoch(of: zone) == 6)
+        }
+    }
+
     @Test func `B-TM-14 a device seals under the highest epoch that another device has seen`() async throws {
         let ring = KeyRing(account: ScriptedAccount(secret: SampleKeys.secret), place: nil, epochs: EpochStore())
         let id = ZoneID(zoneName: zone.zone)

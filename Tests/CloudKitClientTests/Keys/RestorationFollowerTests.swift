@@ -16,4 +16,32 @@ import Testing
         #expect(follower.known?.epoch == longest)
         #expect(follower.known?.claims.map(\.noticed) == [2])
     }
+
+    @Test func `B-TM-15 a claim counts while the profile cannot be written, and is written with a later answer`() throws
+    {
+        let folder = FileManager.default.temporaryDirectory.path + "/epochs-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let follower = RestorationFollower(folder: folder, endpoint: "http://x")
+        follower.note("first", now: 1)
+        // Nobody can lock the file.
+        let lock = folder + "/record-versions/restorations.json.lock"
+        try FileManager.default.removeItem(atPath: lock)
+        try FileManager.default.createDirectory(atPath: lock, withIntermediateDirectories: false)
+        follower.note("second;7", now: 2)
+        #expect(follower.claimed.isOpen)
+        #expect(follower.claimed.restoredTo == 7)
+        #expect(follower.storeEpoch?.name == "second")
+        #expect(RestorationFollower(folder: folder, endpoint: "http://x").known?.claims.isEmpty == true)
+        try FileManager.default.removeItem(atPath: lock)
+        follower.note("second;7", now: 3)
+        #expect(follower.claimed.isOpen)
+        #expect(RestorationFollower(folder: folder, endpoint: "http://x").known?.claims.map(\.restoredTo) == [7])
+    }
+
+    @Test func `B-TM-15 versions of devices whose clocks are ahead, unlike this one's, may be lost as well`() {
+        let follower = RestorationFollower(folder: nil, endpoint: "http://x")
+        follower.note("first", now: 1)
+        follower.note("second", now: 1_000_000)
+        #expect(follower.claimed.lostUntil == 1_600_000)
+    }
 }

@@ -136,6 +136,8 @@ import Testing
             #expect(try feed.modificationResultsByID[folder.recordID]?.get() != nil)
             let claims = try configuration.deviceProfile.restorations().clouds[configuration.endpoint]?.claims
             #expect(claims?.last?.older.contains("directory of identities") == true)
+            // Others could not find the lost head.
+            #expect(try restarted.privateCloudDatabase.requests().newestDirectoryHead() == nil)
             try configuration.deviceProfile.acceptRestorations(of: configuration.endpoint)
             held = try asShare(try await ada.record(for: share.recordID))
             try await home.invite(["dan"], to: held)

@@ -230,6 +230,39 @@ import Testing
         }
     }
 
+    @Test func `B-TM-15 B-SYN-17 an engine gets what its app lacks once the user has accepted the restored state`()
+        async throws
+    {
+        try await RestorableCloud.run { cloud in
+            let one = try await SharingHousehold.newcomer("ada", cloud.present, over: cloud.network())
+            let two = SigningDevice(cloud.present, "ada-2", over: cloud.network())
+            try await two.enter(SharingHousehold.password, as: "ada@example.com")
+            var app = try Notebook(one.container.privateCloudDatabase, isSealed: true)
+            for name in ["kept", "forgotten", "gone"] { await app.write(name, "one", edit: 1) }
+            try await app.sync()
+            let moment = try await cloud.backUp()
+            await app.write("forgotten", "two", edit: 2)
+            try await app.sync()
+            await app.forget("forgotten")
+            await app.syncEngine.forgetRecentChanges()
+            try await two.container.privateCloudDatabase.deleteRecord(
+                withID: CKRecord.ID(recordName: "gone", zoneID: Notebook.zone.zoneID))
+            try await app.sync()
+            #expect(await app.notes.keys.sorted() == ["kept"])
+            try await cloud.restore(moment)
+            try await app.sync()
+            #expect(await app.notes["forgotten"] == nil)
+            // The app ends meanwhile.
+            app = try Notebook(one.container.privateCloudDatabase, disk: await app.disk, isSealed: true)
+            try await app.sync()
+            #expect(await app.notes["forgotten"] == nil)
+            let configuration = one.configuration
+            try configuration.deviceProfile.acceptRestorations(of: configuration.endpoint)
+            try await app.sync()
+            #expect(await app.notes.mapValues(\.text) == ["kept": "one", "forgotten": "one", "gone": "one"])
+        }
+    }
+
     @Test func `B-TM-15 without an engine an older version is an error that says so, and a save over it succeeds`()
         async throws
     {
