@@ -41,7 +41,14 @@ extension DatabaseRequests {
         guard scope != .public, let sharing = record.sharing else { return nil }
         do {
             let keys = try await zoneKeys(record.id.zoneID)
-            try await verifyIdentities(of: sharing, in: keys.place, except: keys.access.user)
+            do {
+                try await verifyIdentities(of: sharing, in: keys.place, except: keys.access.user)
+            } catch CallFailure.tampered {
+                // A participant may have replaced the keys since the cloud answered: it then shows the directory's.
+                let found = try await looked(at: [record.id.recordName], in: record.id.zoneID, desiredKeys: []).first
+                try await verifyIdentities(
+                    of: found?.sharing ?? sharing, in: keys.place, except: keys.access.user)
+            }
             if let head = keys.shared.statements[record.id.recordName]?.opened.directoryHead {
                 // The device that signed the statement has seen it.
                 try await check(DirectoryHeadReference(number: head.number, hash: head.hash))
