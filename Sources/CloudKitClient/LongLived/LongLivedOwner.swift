@@ -1,5 +1,3 @@
-import CloudKitDevice
-
 /// The user whose long-lived operations a device may run.
 package struct LongLivedOwner: Hashable, Sendable {
     /// The user as new operations name it: by the record name in the container, since the address of a removed account may be that of another one.
@@ -18,13 +16,5 @@ package struct LongLivedOwner: Hashable, Sendable {
     /// Returns a Boolean value that indicates whether an operation is the user's.
     func owns(_ operation: LongLivedOperation<some Codable & Sendable>) -> Bool {
         operation.account == account || operation.account == email
-    }
-}
-
-extension ContainerConnection {
-    /// The user whose long-lived operations the device may run; nil: none.
-    package var longLivedOwner: LongLivedOwner? {
-        guard case .available(let device, _) = cloud.account.state else { return nil }
-        return LongLivedOwner(email: device.email, userRecordName: cloud.account.userRecordName)
     }
 }
