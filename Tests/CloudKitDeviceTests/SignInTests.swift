@@ -86,6 +86,32 @@ import TextEncodings
         }
     }
 
+    @Test func `a device goes on asking for keys when answers of the cloud are lost`() async throws {
+        struct Lost: Error {}
+        let cloud = FakeCloud(
+            (200, Self.puzzle), (200, Self.session), (200, #"{"generation":1}"#),
+            (200, #"{"deviceID":"d","expires":9000000000000}"#), (503, "{}"), (0, ""),
+            (
+                200,
+                #"{"requests":[{"deviceID":"d","name":"","isBrowser":false,"address":"","created":1,"expires":2,"isCaller":true,"#
+                    + #""state":"refused","commitment":"AA==","identity":"AA=="}]}"#
+            ), (200, "{}"))
+        let signIn = SignIn(configuration: configuration, rounds: 1000) { request in
+            let response = try await cloud.send(request)
+            if response.status == 0 { throw Lost() }
+            return response
+        }
+        _ = try await signIn.signIn(
+            email: "ada@example.com", password: "correct horse", deviceName: "Laptop", container: "iCloud.a")
+        let pauses = Mutex(0)
+        await #expect(throws: KeyRequestError.refused) {
+            try await signIn.requestKeys(
+                container: "iCloud.a", pause: { pauses.withLock { $0 += 1 } }, report: { _ in }, confirm: { nil })
+        }
+        #expect(pauses.withLock { $0 } == 2)
+        #expect(cloud.answers.withLock { $0.isEmpty })
+    }
+
     /// What users leave in a profile, beside credentials and keys.
     private static let leftovers = [
         "record-versions/a", "zone-states/a", "share-links.json",

@@ -22,8 +22,9 @@ package enum AccountState: Hashable, Sendable {
         /// removed may be that of another one.
         func isOtherUser(than earlier: Device) -> Bool {
             guard id != earlier.id else { return false }
-            guard let accountID, let earlierID = earlier.accountID else { return email != earlier.email }
-            return accountID != earlierID
+            // A user whose sign-in an earlier version stored goes on without.
+            guard accountID != nil || earlier.accountID != nil else { return email != earlier.email }
+            return accountID != earlier.accountID
         }
     }
 

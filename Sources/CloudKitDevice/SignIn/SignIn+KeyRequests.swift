@@ -100,8 +100,8 @@ extension SignIn {
         let asked: AskedAnswer = try await post("approvals/create", in: container, body, as: credentials)
         do {
             report(.asked(expires: asked.expires))
-            let secret = try await receive(
-                request, in: container, as: credentials, pause: pause, report: report, confirm: confirm)
+            let line = Line(container: container, credentials: credentials, expires: asked.expires)
+            let secret = try await receive(request, over: line, pause: pause, report: report, confirm: confirm)
             let status: KeychainAnswer = try await post(
                 "keychain/get", in: container, credentials.proof, as: credentials)
             guard let identity = status.identity, try Self.fits(secret, identity) else {
@@ -120,14 +120,15 @@ extension SignIn {
     }
 
     private func receive(
-        _ request: KeyRequest, in container: String, as credentials: DeviceCredentials,
-        pause: () async throws -> Void, report: (KeyRequestProgress) -> Void, confirm: () async throws -> String?
+        _ request: KeyRequest, over line: Line, pause: () async throws -> Void,
+        report: (KeyRequestProgress) -> Void, confirm: () async throws -> String?
     ) async throws -> AccountSecret {
+        let credentials = line.credentials
         // The first answer counts: another one, after the key was revealed, could have been searched for.
         var approval: KeyApproval?
         var answered: ListedKeyRequest?
         while true {
-            let listed = try await list(container, credentials)
+            let listed = try await list(over: line, pause)
             guard let own = listed.first(where: { $0.isCaller && $0.deviceID == credentials.deviceID }) else {
                 throw KeyRequestError.expired
             }
@@ -143,7 +144,7 @@ extension SignIn {
                 var body = credentials.proof
                 body["publicKey"] = .bytes(request.publicKey)
                 body["nonce"] = .bytes(request.nonce)
-                try await done("approvals/reveal", in: container, body, as: credentials)
+                _ = try await change("approvals/reveal", body, over: line, pause)
                 report(.code(made.code))
             }
             if let approval, let sealed = own.sealed {
@@ -154,7 +155,7 @@ extension SignIn {
                 var body = credentials.proof
                 body["receipt"] = .bytes(approval.receipt(secret))
                 // The keys are here; that the other device learns of it is a courtesy.
-                try? await done("approvals/finish", in: container, body, as: credentials)
+                _ = try? await change("approvals/finish", body, over: line, pause)
                 return secret
             }
             try await pause()
@@ -204,12 +205,15 @@ extension SignIn {
         var body = credentials.proof
         body["device"] = .text(request.deviceID)
         body["nonce"] = .bytes(nonce)
-        try await done("approvals/answer", in: container, body, as: credentials)
+        let line = Line(container: container, credentials: credentials, expires: request.expires)
+        let isCertain = try await change("approvals/answer", body, over: line, pause)
         while true {
-            let listed = try await list(container, credentials)
+            let listed = try await list(over: line, pause)
             guard let now = listed.first(where: { $0.deviceID == request.deviceID && $0.created == request.created })
             else { throw KeyRequestError.expired }
             guard now.state != "refused" else { throw KeyRequestError.refused }
+            // Another device of the account may have been faster.
+            guard isCertain || now.approver == credentials.deviceID else { throw KeyRequestError.notFound }
             if let publicKey = now.publicKey, let revealed = now.nonce {
                 let approval: KeyApproval
                 do {
@@ -249,11 +253,12 @@ extension SignIn {
         var body = credentials.proof
         body["device"] = .text(answered.request.deviceID)
         body["sealed"] = .bytes(try answered.approval.seal(answered.secret))
-        try await done("approvals/approve", in: container, body, as: credentials)
+        let line = Line(container: container, credentials: credentials, expires: answered.request.expires)
+        _ = try await change("approvals/approve", body, over: line, pause)
         report(answered.confirmation)
         let receipt = answered.approval.receipt(answered.secret)
         for _ in 0..<Self.receiptPausesMax {
-            let listed = try await list(container, credentials)
+            let listed = try await list(over: line, pause)
             if listed.contains(where: {
                 $0.deviceID == answered.request.deviceID
                     && areEqualInConstantTime(Array($0.receipt ?? Data()), receipt)
@@ -285,6 +290,54 @@ extension SignIn {
             if KeyApproval.isTyped(typed, for: digits) { return true }
         }
         return false
+    }
+
+    // MARK: Answers that are lost
+
+    /// The connection of one device for one request.
+    private struct Line {
+        var container: String
+        var credentials: DeviceCredentials
+        /// When the request expires, in milliseconds since 1970.
+        var expires: Int64
+
+        /// Returns a Boolean value that indicates whether a call can be repeated: its answer was lost, or the cloud cannot serve it now.
+        func isPassing(_ error: any Error) -> Bool {
+            guard DeviceProfile.now < expires else { return false }
+            if case SignInError.refused(let refusal) = error { return refusal.status >= 500 || refusal.status == 429 }
+            return !(error is SignInError || error is DeviceProfileError || error is CancellationError)
+        }
+    }
+
+    /// Returns the requests of the account, however often the connection is lost meanwhile.
+    private func list(over line: Line, _ pause: () async throws -> Void) async throws -> [ListedKeyRequest] {
+        while true {
+            do {
+                return try await list(line.container, line.credentials)
+            } catch  where line.isPassing(error) {
+                try await pause()
+            }
+        }
+    }
+
+    /// Changes a request, and again if the answer is lost: a step that has been taken is refused as a conflict.
+    ///
+    /// - Returns: Whether it is certain that this device has taken the step.
+    private func change(
+        _ action: String, _ body: DeviceCloud.Body, over line: Line, _ pause: () async throws -> Void
+    ) async throws -> Bool {
+        var isCertain = true
+        while true {
+            do {
+                try await done(action, in: line.container, body, as: line.credentials)
+                return true
+            } catch SignInError.refused(let refusal) where !isCertain && refusal.code == "conflict" {
+                return false
+            } catch  where line.isPassing(error) {
+                isCertain = false
+                try await pause()
+            }
+        }
     }
 
     private func list(_ container: String, _ credentials: DeviceCredentials) async throws -> [ListedKeyRequest] {
