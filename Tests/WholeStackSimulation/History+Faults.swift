@@ -78,7 +78,7 @@ extension History {
             guard !device.user.hasOperatorsPassword.value else { return nil }
             return await replace(device, recovers: has(.passwords) && chance.percent(40)) ? device : nil
         }
-        if has(.keyResets), !restoresCloud, device.user.name == resettingUser, chance.percent(35) {
+        if has(.keyResets), device.user.name == resettingUser, chance.percent(35) {
             if deletedUser == nil { await resetKeys(on: device) } else { await deleteAccount(of: device) }
             return nil
         }
