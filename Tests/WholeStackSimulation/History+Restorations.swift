@@ -87,11 +87,16 @@ extension History {
     /// Lets all users accept the state of a restored cloud.
     func acceptRestoration() async throws {
         guard restoration.value == .open else { return }
-        for device in devices {
+        for device in chance.some(devices.count, of: devices) {
             guard let app = device.app else { continue }
+            // Others go on in the state that they have not accepted.
+            try? await Task.sleep(for: .milliseconds(chance.number(0..<30_000)))
             // The device meets the cloud.
             _ = try? await app.container.privateCloudDatabase.allRecordZones()
             try device.acceptRestorations()
+            guard chance.percent(50) else { continue }
+            await act(device, chance)
+            if sharing != nil { await actInCircle(device, chance) }
         }
         restoration.value = .accepted
         trail.note("the restoration is accepted")

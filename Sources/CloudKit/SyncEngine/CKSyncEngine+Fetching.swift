@@ -28,11 +28,35 @@ extension CKSyncEngine {
 
     private func fetchAll(_ context: FetchChangesContext, startsOver: Bool) async throws(CKError) -> Int64? {
         if let moment = try await fetchDatabaseChanges(context, startsOver: startsOver) { return moment }
-        if state.value.withholdsRecords, !database.connection.cloud.hasOpenRestoration {
-            await post(nil, then: { $0.readWithheld() })
+        // First what a feed that is read from the beginning does not report (B-CHG-08).
+        let outcome = await Result(catching: { () async throws(CKError) in try await fetchZones(context) })
+        guard await beginWithheldZones() else {
+            try outcome.get()
+            return nil
         }
         try await fetchZones(context)
         return nil
+    }
+
+    /// Begins again with the zones of which the app did not get all records before the user accepted the state of a restored cloud.
+    ///
+    /// - Returns: Whether there are some.
+    private func beginWithheldZones() async -> Bool {
+        let zones = state.value.withholdingZones
+        guard !zones.isEmpty, !database.connection.cloud.hasOpenRestoration else { return false }
+        for zone in zones {
+            await post(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zone)))
+            let error = CKError.failure(
+                .changeTokenExpired, reason: "The state of a restored cloud was accepted",
+                remedy: "What does not come again is gone")
+            await post(
+                .didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zone, error: error)),
+                then: { state in
+                    state.readAgain(zone)
+                    return true
+                })
+        }
+        return true
     }
 
     // MARK: Which zones have changed

@@ -228,19 +228,16 @@ struct SyncState: Sendable {
         return !missing.isEmpty && add(missing.map { .saveRecord($0) })
     }
 
-    /// Makes the zones be read from the beginning of which the app did not get all records.
-    mutating func readWithheld() -> Bool {
-        let zones = zones.filter(\.value.withholdsRecords).keys
-            .sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
-        for zone in zones {
-            self.zones[zone]?.withholdsRecords = false
-            forgetToken(of: zone)
-        }
-        return !zones.isEmpty
+    /// The zones of which the app did not get all records.
+    var withholdingZones: [CKRecordZone.ID] {
+        zones.filter(\.value.withholdsRecords).keys.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
     }
 
-    /// Whether there are zones of which the app did not get all records.
-    var withholdsRecords: Bool { zones.values.contains(where: \.withholdsRecords) }
+    /// Makes a zone be read from the beginning of which the app did not get all records.
+    mutating func readAgain(_ zone: CKRecordZone.ID) {
+        zones[zone]?.withholdsRecords = false
+        forgetToken(of: zone)
+    }
 
     /// Notes that the app does not get all records of a zone.
     mutating func withhold(in zone: CKRecordZone.ID) { zones[zone, default: ZoneProgress()].withholdsRecords = true }

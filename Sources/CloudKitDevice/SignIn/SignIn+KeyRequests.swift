@@ -144,7 +144,7 @@ extension SignIn {
                 var body = credentials.proof
                 body["publicKey"] = .bytes(request.publicKey)
                 body["nonce"] = .bytes(request.nonce)
-                _ = try await change("approvals/reveal", body, over: line, pause)
+                _ = try await change("approvals/reveal", body, over: line, pause: pause)
                 report(.code(made.code))
             }
             if let approval, let sealed = own.sealed {
@@ -155,7 +155,7 @@ extension SignIn {
                 var body = credentials.proof
                 body["receipt"] = .bytes(approval.receipt(secret))
                 // The keys are here; that the other device learns of it is a courtesy.
-                _ = try? await change("approvals/finish", body, over: line, pause)
+                _ = try? await change("approvals/finish", body, over: line, pause: pause)
                 return secret
             }
             try await pause()
@@ -206,7 +206,7 @@ extension SignIn {
         body["device"] = .text(request.deviceID)
         body["nonce"] = .bytes(nonce)
         let line = Line(container: container, credentials: credentials, expires: request.expires)
-        let isCertain = try await change("approvals/answer", body, over: line, pause)
+        let isCertain = try await change("approvals/answer", body, over: line, pause: pause)
         while true {
             let listed = try await list(over: line, pause)
             guard let now = listed.first(where: { $0.deviceID == request.deviceID && $0.created == request.created })
@@ -254,7 +254,7 @@ extension SignIn {
         body["device"] = .text(answered.request.deviceID)
         body["sealed"] = .bytes(try answered.approval.seal(answered.secret))
         let line = Line(container: container, credentials: credentials, expires: answered.request.expires)
-        _ = try await change("approvals/approve", body, over: line, pause)
+        _ = try await change("approvals/approve", body, over: line, pause: pause)
         report(answered.confirmation)
         let receipt = answered.approval.receipt(answered.secret)
         for _ in 0..<Self.receiptPausesMax {
@@ -324,7 +324,7 @@ extension SignIn {
     ///
     /// - Returns: Whether it is certain that this device has taken the step.
     private func change(
-        _ action: String, _ body: DeviceCloud.Body, over line: Line, _ pause: () async throws -> Void
+        _ action: String, _ body: DeviceCloud.Body, over line: Line, pause: () async throws -> Void
     ) async throws -> Bool {
         var isCertain = true
         while true {
