@@ -52,14 +52,24 @@ extension DatabaseRequests {
 
     // MARK: Heads that others have seen
 
-    /// The newest head of the directory that this device has verified, for a statement to others; nil: none yet, or none that others can meet, since
-    /// the cloud says that it was restored.
+    /// The newest head of the directory that this device has verified; nil: none yet.
     package func newestDirectoryHead() throws -> DirectoryHeadReference? {
-        guard !connection.cloud.hasOpenRestoration, let reference = try connection.directory.head?.reference else {
-            return nil
-        }
+        guard let reference = try connection.directory.head?.reference else { return nil }
         connection.directory.noteChecked(reference)
         return reference
+    }
+
+    /// Returns the head of the directory that a statement to others names; nil: none was verified yet, or the cloud says that it was restored and
+    /// shows an earlier directory, in which others could not find the head.
+    package func headForStatement() async throws -> DirectoryHeadReference? {
+        if connection.cloud.hasOpenRestoration {
+            do {
+                _ = try await directoryEntries()
+            } catch CallFailure.earlierState {
+                return nil
+            }
+        }
+        return try newestDirectoryHead()
     }
 
     /// Verifies that a head that another person's device has seen is part of the history that this device is shown.

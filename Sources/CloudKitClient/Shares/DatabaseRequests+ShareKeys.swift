@@ -115,7 +115,7 @@ extension DatabaseRequests {
                 of: share, confirmed, after: (stated.continued(in: sharing), held), in: zone, &keys)
         } else {
             guard let key = keys.shared.newestKey(of: share.name) else { return nil }
-            let maker = try making(keys, key, refusing: confirmed.refused)
+            let maker = try await making(keys, key, refusing: confirmed.refused)
             change = ShareKeyChange(epoch: Int(key.epoch), begins: false)
             if let maintenance {
                 change = try maker.serving(
@@ -204,7 +204,7 @@ extension DatabaseRequests {
             else { throw EncryptionError.noKey(.shareKey(share: share.name)) }
             try connection.keys.endRights(in: share, except: administrators(of: sharing, keys))
             let key = ShareKey(madeFor: share, epoch: UInt32(clamping: held + 1))
-            let maker = try making(keys, key, refusing: confirmed.refused)
+            let maker = try await making(keys, key, refusing: confirmed.refused)
             let change = try stating(try maker.next(sharing, earlier: [earlier], zoneKeys: []), maker)
             keys.shared.add(key, madeFor: authority.owner)
             return change
@@ -215,7 +215,7 @@ extension DatabaseRequests {
         let zoneEpoch = try await newestKeys(of: zone).epoch &+ 1
         let key = keys.access.root.shareKey(of: share, epoch: next)
         let isWhole = share.name == Share.zoneWideName
-        let maker = try making(keys, key, refusing: confirmed.refused)
+        let maker = try await making(keys, key, refusing: confirmed.refused)
         let change = try stating(
             try maker.next(sharing, earlier: earlier, zoneKeys: isWhole ? keys.ownZoneKeys(upTo: zoneEpoch) : []), maker
         )
@@ -256,7 +256,7 @@ extension DatabaseRequests {
         let share = RecordAddress(zone: keys.place, name: record.id.recordName)
         let key = keys.access.root.shareKey(of: share, epoch: keys.epoch + 1)
         let isWhole = share.name == Share.zoneWideName
-        let maker = try making(keys, key, refusing: confirmed.refused)
+        let maker = try await making(keys, key, refusing: confirmed.refused)
         var change = try maker.next(
             sharing, earlier: [], zoneKeys: isWhole ? keys.ownZoneKeys(upTo: keys.epoch) : [])
         change.statement = try maker.stating(stated.bound(by: change.wraps, to: sharing), after: 0)
@@ -276,7 +276,9 @@ extension DatabaseRequests {
     }
 
     /// - Parameter refused: Identities to which nothing is sealed.
-    func making(_ keys: ZoneKeys, _ key: ShareKey, refusing refused: Set<Fingerprint> = []) throws -> ShareKeyMaker {
+    func making(
+        _ keys: ZoneKeys, _ key: ShareKey, refusing refused: Set<Fingerprint> = []
+    ) async throws -> ShareKeyMaker {
         let identities = connection.keys.identities
         let place = keys.place
         return ShareKeyMaker(
@@ -289,7 +291,7 @@ extension DatabaseRequests {
             },
             authority: keys.shared.authorities[key.place.name],
             ended: keys.isOwn ? [] : try connection.keys.endedRights(in: key.place),
-            directoryHead: try newestDirectoryHead().map { .init(number: $0.number, hash: $0.hash) })
+            directoryHead: try await headForStatement().map { .init(number: $0.number, hash: $0.hash) })
     }
 
     /// The keys with those that a share's record holds for this account.

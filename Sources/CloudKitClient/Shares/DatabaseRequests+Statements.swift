@@ -50,7 +50,7 @@ extension DatabaseRequests {
             if next == held.opened || next.participants.count > ShareStatement.participantsMax { continue }
             batch.items[index].operation.change.share?.keys = ShareKeyChange(
                 epoch: Int(key.epoch), begins: false,
-                statement: try making(keys, key).stating(next, after: held.sealed.counter))
+                statement: try await making(keys, key).stating(next, after: held.sealed.counter))
         }
         connection.keys.keep(keys)
         return batch

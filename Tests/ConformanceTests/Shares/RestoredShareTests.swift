@@ -137,7 +137,7 @@ import Testing
             let claims = try configuration.deviceProfile.restorations().clouds[configuration.endpoint]?.claims
             #expect(claims?.last?.older.contains("directory of identities") == true)
             // Others could not find the lost head.
-            #expect(try restarted.privateCloudDatabase.requests().newestDirectoryHead() == nil)
+            #expect(try await restarted.privateCloudDatabase.requests().headForStatement() == nil)
             try configuration.deviceProfile.acceptRestorations(of: configuration.endpoint)
             held = try asShare(try await ada.record(for: share.recordID))
             try await home.invite(["dan"], to: held)
