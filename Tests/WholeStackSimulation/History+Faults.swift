@@ -221,7 +221,10 @@ extension History {
                 }
             }
             try? await Task.sleep(for: .seconds(20))
-            if isQuiet { return expectNotifications() }
+            guard isQuiet else { continue }
+            // A device that could not register tries again within a minute.
+            if has(.disabledAccounts) { try? await Task.sleep(for: .seconds(60)) }
+            return expectNotifications()
         }
         for device in devices {
             if let notes = device.app?.notes, await notes.hasPending {
