@@ -3,6 +3,7 @@ import CloudKitEncryption
 import Testing
 
 @Suite(.timeLimit(.minutes(20))) struct DeviceProfileTests {
+    private static let device = AccountState.Device(email: "ada@example.com", id: "d")
     let folder: TestFolder
 
     init() throws { folder = try TestFolder() }
@@ -33,7 +34,7 @@ import Testing
         #expect(try profile().webAuthToken(for: "iCloud.a", environment: "production") == nil)
         #expect(
             profile().accountState
-                == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 1))
+                == .available(Self.device, keysGeneration: 1))
         #expect(try folder.mode("profiles/one") == 0o700)
         #expect(try folder.mode("profiles/one/credentials.json") == 0o600)
     }
@@ -64,7 +65,7 @@ import Testing
         let two = profile()
         try one.store(credentials(), keychain: keychain)
         #expect(
-            two.accountState == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 1))
+            two.accountState == .available(Self.device, keysGeneration: 1))
         try two.signOut()
         #expect(one.accountState == .noAccount)
         try one.store(rotated: "t1", for: "iCloud.a", environment: "development", of: "d", now: 3_600_000)

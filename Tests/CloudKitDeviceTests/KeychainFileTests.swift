@@ -5,6 +5,7 @@ import Testing
 
 /// The keychain in a profile's folder.
 @Suite(.timeLimit(.minutes(20))) struct KeychainFileTests {
+    private static let device = AccountState.Device(email: "ada@example.com", id: "d")
     let folder: TestFolder
     private let secret = AccountSecret()
 
@@ -60,23 +61,23 @@ import Testing
         try profile.store(credentials(), keychain: nil)
         #expect(
             profile.accountState
-                == .temporarilyUnavailable(.keysLocked, AccountState.Device(email: "ada@example.com", id: "d")))
+                == .temporarilyUnavailable(.keysLocked, Self.device))
         try profile.store(credentials(), keychain: keychain)
         #expect(
             profile.accountState
-                == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 3))
+                == .available(Self.device, keysGeneration: 3))
         try profile.mark(.keysReset, of: "d")
         #expect(
             profile.accountState
-                == .temporarilyUnavailable(.keysReset, AccountState.Device(email: "ada@example.com", id: "d")))
+                == .temporarilyUnavailable(.keysReset, Self.device))
         try profile.mark(.disabled, of: "d")
-        #expect(self.profile().accountState == .restricted(AccountState.Device(email: "ada@example.com", id: "d")))
+        #expect(self.profile().accountState == .restricted(Self.device))
         try profile.clear(.sessionEnded, of: "d")
-        #expect(profile.accountState == .restricted(AccountState.Device(email: "ada@example.com", id: "d")))
+        #expect(profile.accountState == .restricted(Self.device))
         try profile.clear(.disabled, of: "d")
         #expect(
             profile.accountState
-                == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 3))
+                == .available(Self.device, keysGeneration: 3))
     }
 
     @Test func `B-ACC-01 a keychain that came later counts, whatever the credentials say`() throws {
@@ -86,12 +87,12 @@ import Testing
         try profile.store(credentials, keychain: nil)
         #expect(
             profile.accountState
-                == .temporarilyUnavailable(.keysLocked, AccountState.Device(email: "ada@example.com", id: "d")))
+                == .temporarilyUnavailable(.keysLocked, Self.device))
         // As a failure of the power leaves it: the keychain is there, the change of the credentials is lost.
         try profile.store(credentials, keychain: keychain)
         #expect(
             profile.accountState
-                == .available(AccountState.Device(email: "ada@example.com", id: "d"), keysGeneration: 3))
+                == .available(Self.device, keysGeneration: 3))
     }
 
     @Test func `the problem of a removed device does not affect the one that came after`() throws {

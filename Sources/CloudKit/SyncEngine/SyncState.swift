@@ -189,7 +189,7 @@ struct SyncState: Sendable {
     ///   - living: The zones that it has.
     ///   - canMakeZones: Whether zones that it lost can be made again.
     mutating func offerAgain(since moment: Int64, living: Set<CKRecordZone.ID>, canMakeZones: Bool) {
-        for zone in zones.keys.sorted(by: { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }) {
+        for zone in zones.keys.inOrder {
             offerAgain(since: moment, in: zone, isThere: living.contains(zone), canMakeZones: canMakeZones)
         }
     }
@@ -230,7 +230,7 @@ struct SyncState: Sendable {
 
     /// The zones of which the app did not get all records.
     var withholdingZones: [CKRecordZone.ID] {
-        zones.filter(\.value.withholdsRecords).keys.sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }
+        zones.filter(\.value.withholdsRecords).keys.inOrder
     }
 
     /// Makes a zone be read from the beginning of which the app did not get all records.
@@ -267,4 +267,9 @@ struct SyncState: Sendable {
         let first = options.prioritizedZoneIDs.filter(wanted.contains)
         return first + wanted.filter { !first.contains($0) }
     }
+}
+
+extension Sequence<CKRecordZone.ID> {
+    /// The zones in the order of their names.
+    var inOrder: [CKRecordZone.ID] { sorted { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) } }
 }

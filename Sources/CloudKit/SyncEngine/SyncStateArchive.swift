@@ -66,7 +66,7 @@ struct SyncStateArchive: Codable {
                     withholdsRecords: progress?.withholdsRecords == true ? true : nil))
             return zones.count - 1
         }
-        for id in state.zones.keys.sorted(by: { ($0.zoneName, $0.ownerName) < ($1.zoneName, $1.ownerName) }) {
+        for id in state.zones.keys.inOrder {
             _ = place(id)
         }
         unfetched = state.unfetched.map(place)

@@ -106,12 +106,11 @@ package struct SignIn: Sendable {
     /// one of the same address that was made since, have other record names.
     private func isUser(of session: OpenedSession, _ before: DeviceCredentials?, email: String) async -> Bool {
         guard let before, before.endpoint == configuration.endpoint else { return false }
-        let entries = before.containers.filter { $0.environment == configuration.environment }
-        if let known = entries.first(where: { $0.container == session.container }) {
+        if let known = before[session.container, configuration.environment] {
             return known.userRecordName == session.answer.userRecordName
         }
         // Each container has names of its own.
-        guard let known = entries.first,
+        guard let known = before.containers.first(where: { $0.environment == configuration.environment }),
             let answer: SessionAnswer = try? await cloud.post(
                 "sessions/create", in: known.container, session.proof, apiToken: known.apiToken)
         else { return before.email == email }

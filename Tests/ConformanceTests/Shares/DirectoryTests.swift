@@ -1,7 +1,6 @@
 import CloudKitEncryption
 import Foundation
 import IdentityDirectory
-import Synchronization
 import Testing
 
 @testable import CloudKit
@@ -43,38 +42,16 @@ import Testing
         }
     }
 
-    /// A network on which something happens between an answer of the cloud and its arrival, once.
-    private final class MeanwhileTransport: Transport {
-        private let action = Mutex<(path: String, body: @Sendable () async -> Void)?>(nil)
-
-        func after(_ path: String, _ body: @escaping @Sendable () async -> Void) {
-            action.withLock { $0 = (path, body) }
-        }
-
-        func send(_ request: TransportRequest) async throws -> TransportResponse {
-            let response = try await HTTPTransport.shared.send(request)
-            let due = action.withLock { action in
-                guard let due = action, request.url.path.hasSuffix(due.path) else {
-                    return nil as (@Sendable () async -> Void)?
-                }
-                action = nil
-                return due.body
-            }
-            await due?()
-            return response
-        }
-    }
-
     @Test func `B-TM-08 a participant who replaces the keys while the share is fetched is no liar`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: ["ben", "cat"])
             for device in [home.ben, home.cat] { try await home.accept(share.url, on: device) }
             // It knows nobody's identity yet.
-            let network = MeanwhileTransport()
+            let network = InterruptedTransport()
             let ada = try await home.device(of: "ada", over: network)
             let cat = home.signedIn.cat
-            network.after("records/lookup") { _ = try? await cat.reset(SharingHousehold.password) }
+            network.interrupt("records/lookup", .after) { _ = try? await cat.reset(SharingHousehold.password) }
             let before = try await identity(of: "cat", home)
             _ = try await ada.container.privateCloudDatabase.record(for: share.recordID)
             #expect(try await identity(of: "cat", home) != before)
