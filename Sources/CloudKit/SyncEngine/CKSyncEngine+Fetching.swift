@@ -38,7 +38,8 @@ extension CKSyncEngine {
         return nil
     }
 
-    /// Begins again with the zones of which the app did not get all records before the user accepted the state of a restored cloud.
+    /// Begins again with the zones of which the app did not get all records before the user accepted the state of a restored cloud, or before
+    /// new keys came.
     ///
     /// - Returns: Whether there are some.
     private func beginWithheldZones() async -> Bool {
@@ -47,7 +48,7 @@ extension CKSyncEngine {
         for zone in zones {
             await post(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zone)))
             let error = CKError.failure(
-                .changeTokenExpired, reason: "The state of a restored cloud was accepted",
+                .changeTokenExpired, reason: "Records of the zone can be read that could not be read before",
                 remedy: "What does not come again is gone")
             await post(
                 .didFetchRecordZoneChanges(Event.DidFetchRecordZoneChanges(zoneID: zone, error: error)),
@@ -201,7 +202,7 @@ extension CKSyncEngine {
                 let withholds = !changes.errors.isEmpty && database.connection.cloud.hasOpenRestoration
                 await report(
                     changes.modifications.oldestFirst, changes.deletions, lost: changes.lost, withholds: withholds,
-                    in: zone, token: opened.syncToken, isLast: isLast, reportsState: isReported)
+                    page: opened, in: zone, isLast: isLast, reportsState: isReported)
                 if isLast { return }
                 let group = options.operationGroup
                 options = await nextOptions(context)
@@ -247,11 +248,12 @@ extension CKSyncEngine {
     /// - Parameters:
     ///   - lost: The records whose newer version the cloud has lost, which the app is asked for.
     ///   - withholds: Whether the page has records that the app does not get before the user has accepted the state of a restored cloud.
+    ///   - page: The page as it was opened.
     ///   - reportsState: Whether the delegate gets the state to store after the page.
     private func report(
         _ modifications: [CKDatabase.RecordZoneChange.Modification],
         _ deletions: [CKDatabase.RecordZoneChange.Deletion], lost: [CKRecord.ID], withholds: Bool,
-        in zone: CKRecordZone.ID, token: String, isLast: Bool, reportsState: Bool
+        page: OpenedChanges, in zone: CKRecordZone.ID, isLast: Bool, reportsState: Bool
     ) async {
         let saved = modifications.map { ($0.record.recordID.recordName, $0.record.modificationTime ?? 0) }
         let deleted = deletions.map(\.recordID.recordName)
@@ -273,11 +275,12 @@ extension CKSyncEngine {
             then: { state in
                 let isOffered = state.offerAgain(lost)
                 if withholds { state.withhold(in: zone) }
+                state.noteKeys(of: page, in: zone)
                 let isDeletedAgain = state.add(again.map { .deleteRecord($0) })
                 let isNew = state.noteZoneChanges(
-                    zone, saved: saved, deleted: deleted, token: token, isLast: isLast, now: now)
+                    zone, saved: saved, deleted: deleted, token: page.syncToken, isLast: isLast, now: now)
                 return isNew || isOffered || isDeletedAgain
-            }, reportsState: reportsState || !lost.isEmpty || withholds || !again.isEmpty)
+            }, reportsState: reportsState || !lost.isEmpty || withholds || !again.isEmpty || page.awaitsKeys)
         if !again.isEmpty || !lost.isEmpty { automation?.wantSend() }
     }
 

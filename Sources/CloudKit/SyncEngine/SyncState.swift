@@ -1,3 +1,5 @@
+import CloudKitClient
+
 /// The state of an engine: the signed-in user, the position in each feed, the pending changes.
 struct SyncState: Sendable {
     /// The user's record name when the engine last looked; nil: none, or it never looked.
@@ -33,8 +35,11 @@ struct SyncState: Sendable {
         /// The cloud was restored, and the zone has to be read from the beginning.
         var restoration: ZoneRestoration?
 
-        /// A restored cloud has records in earlier versions, which the app does not get before the user has accepted them.
+        /// Records have to be read again: a restored cloud has them in earlier versions, which the app does not get before the user has
+        /// accepted them; or they could not be opened, and new keys have come.
         var withholdsRecords = false
+        /// The state of the shares' keys when records came that could not be opened; nil: all could be.
+        var keyStateOfUnopened: Int?
 
         /// Notes that the app has a record, which the zone's first feed has to contain.
         mutating func noteUnread(_ record: CKRecord) {
@@ -236,11 +241,21 @@ struct SyncState: Sendable {
     /// Makes a zone be read from the beginning of which the app did not get all records.
     mutating func readAgain(_ zone: CKRecordZone.ID) {
         zones[zone]?.withholdsRecords = false
+        zones[zone]?.keyStateOfUnopened = nil
         forgetToken(of: zone)
     }
 
     /// Notes that the app does not get all records of a zone.
     mutating func withhold(in zone: CKRecordZone.ID) { zones[zone, default: ZoneProgress()].withholdsRecords = true }
+
+    /// Notes with which keys a page was opened: the zone is read again where new ones have come since records could not be opened.
+    mutating func noteKeys(of page: OpenedChanges, in zone: CKRecordZone.ID) {
+        if let known = zones[zone]?.keyStateOfUnopened, page.hasShares, page.keyState != known {
+            zones[zone]?.keyStateOfUnopened = nil
+            withhold(in: zone)
+        }
+        if page.awaitsKeys { zones[zone, default: ZoneProgress()].keyStateOfUnopened = page.keyState }
+    }
 
     /// The zones whose end is not to be reported if a feed that is read from the beginning does not name them.
     var zonesToMake: Set<CKRecordZone.ID> { Set(databaseChanges.changes.map(\.zoneID)) }

@@ -14,6 +14,7 @@ struct SyncStateArchive: Codable {
         var restoredTo: Int64?
         var deletedSince: [String: Int64]?
         var withholdsRecords: Bool?
+        var keyStateOfUnopened: Int?
     }
 
     private struct Change: Codable {
@@ -63,7 +64,8 @@ struct SyncStateArchive: Codable {
                     recentDeletions: progress.flatMap { $0.recent.deleted.isEmpty ? nil : $0.recent.deleted },
                     zoneSaved: progress?.recent.zoneSaved, restoredTo: progress?.restoration?.moment,
                     deletedSince: progress?.restoration?.deleted,
-                    withholdsRecords: progress?.withholdsRecords == true ? true : nil))
+                    withholdsRecords: progress?.withholdsRecords == true ? true : nil,
+                    keyStateOfUnopened: progress?.keyStateOfUnopened))
             return zones.count - 1
         }
         for id in state.zones.keys.inOrder {
@@ -113,7 +115,8 @@ struct SyncStateArchive: Codable {
                 recent: RecentChanges(
                     saved: zone.recent ?? [:], deleted: zone.recentDeletions ?? [:], zoneSaved: zone.zoneSaved),
                 restoration: zone.restoredTo.map { ZoneRestoration(moment: $0, deleted: zone.deletedSince ?? [:]) },
-                withholdsRecords: zone.withholdsRecords ?? false)
+                withholdsRecords: zone.withholdsRecords ?? false,
+                keyStateOfUnopened: zone.keyStateOfUnopened)
         }
         _ = state.add(
             databaseChanges.map { change -> CKSyncEngine.PendingDatabaseChange in

@@ -127,6 +127,9 @@ struct SharedKeys: Sendable {
         return owners[wholeShare] != nil || epochs.contains { $0 > zoneKeys.keys.max() ?? 0 }
     }
 
+    /// A number that changes with each new key of a share.
+    var keyState: Int { newest.values.reduce(0) { $0 + Int($1) } }
+
     /// The failure of a share whose keys are those of a user with other keys than this device knows; nil: there is none.
     var unconfirmedIdentity: CallFailure? {
         refusals.sorted { $0.key < $1.key }.lazy.map(\.value).first {

@@ -171,7 +171,11 @@ extension DatabaseRequests {
             opened.compactMap { if case .failure(let failure) = $0.values { failure } else { nil } }, of: page)
         let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }
         forget(deleted, in: page.zoneID, incarnation: exchange?.incarnation)
-        return OpenedChanges(page, records: opened, in: address)
+        var changes = OpenedChanges(page, records: opened, in: address)
+        if scope == .shared, changes.hasShares || changes.awaitsKeys {
+            changes.keyState = try await zoneKeys(page.zoneID).shared.keyState
+        }
+        return changes
     }
 
     /// Fails where records of a page can be opened later.
