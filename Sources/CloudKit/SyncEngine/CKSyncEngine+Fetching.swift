@@ -43,8 +43,9 @@ extension CKSyncEngine {
     ///
     /// - Returns: Whether there are some.
     private func beginWithheldZones() async -> Bool {
-        let zones = state.value.withholdingZones
-        guard !zones.isEmpty, !database.connection.cloud.hasOpenRestoration else { return false }
+        let isAccepted = !database.connection.cloud.hasOpenRestoration
+        let zones = state.value.withholdingZones(isAccepted: isAccepted)
+        guard !zones.isEmpty else { return false }
         for zone in zones {
             await post(.willFetchRecordZoneChanges(Event.WillFetchRecordZoneChanges(zoneID: zone)))
             let error = CKError.failure(

@@ -35,11 +35,12 @@ struct SyncState: Sendable {
         /// The cloud was restored, and the zone has to be read from the beginning.
         var restoration: ZoneRestoration?
 
-        /// Records have to be read again: a restored cloud has them in earlier versions, which the app does not get before the user has
-        /// accepted them; or they could not be opened, and new keys have come.
+        /// A restored cloud has records in earlier versions, which the app does not get before the user has accepted them.
         var withholdsRecords = false
         /// The state of the shares' keys when records came that could not be opened; nil: all could be.
         var keyStateOfUnopened: Int?
+        /// New keys have come since records could not be opened.
+        var hasNewKeys = false
 
         /// Notes that the app has a record, which the zone's first feed has to contain.
         mutating func noteUnread(_ record: CKRecord) {
@@ -233,15 +234,18 @@ struct SyncState: Sendable {
         return !missing.isEmpty && add(missing.map { .saveRecord($0) })
     }
 
-    /// The zones of which the app did not get all records.
-    var withholdingZones: [CKRecordZone.ID] {
-        zones.filter(\.value.withholdsRecords).keys.inOrder
+    /// Returns the zones to read again, since the app did not get all records that it can have now.
+    ///
+    /// - Parameter isAccepted: Whether the user has accepted the state of a restored cloud.
+    func withholdingZones(isAccepted: Bool) -> [CKRecordZone.ID] {
+        zones.filter { $0.value.hasNewKeys || (isAccepted && $0.value.withholdsRecords) }.keys.inOrder
     }
 
     /// Makes a zone be read from the beginning of which the app did not get all records.
     mutating func readAgain(_ zone: CKRecordZone.ID) {
         zones[zone]?.withholdsRecords = false
         zones[zone]?.keyStateOfUnopened = nil
+        zones[zone]?.hasNewKeys = false
         forgetToken(of: zone)
     }
 
@@ -252,7 +256,7 @@ struct SyncState: Sendable {
     mutating func noteKeys(of page: OpenedChanges, in zone: CKRecordZone.ID) {
         if let known = zones[zone]?.keyStateOfUnopened, page.hasShares, page.keyState != known {
             zones[zone]?.keyStateOfUnopened = nil
-            withhold(in: zone)
+            zones[zone]?.hasNewKeys = true
         }
         if page.awaitsKeys { zones[zone, default: ZoneProgress()].keyStateOfUnopened = page.keyState }
     }

@@ -15,6 +15,7 @@ struct SyncStateArchive: Codable {
         var deletedSince: [String: Int64]?
         var withholdsRecords: Bool?
         var keyStateOfUnopened: Int?
+        var hasNewKeys: Bool?
     }
 
     private struct Change: Codable {
@@ -65,7 +66,8 @@ struct SyncStateArchive: Codable {
                     zoneSaved: progress?.recent.zoneSaved, restoredTo: progress?.restoration?.moment,
                     deletedSince: progress?.restoration?.deleted,
                     withholdsRecords: progress?.withholdsRecords == true ? true : nil,
-                    keyStateOfUnopened: progress?.keyStateOfUnopened))
+                    keyStateOfUnopened: progress?.keyStateOfUnopened,
+                    hasNewKeys: progress?.hasNewKeys == true ? true : nil))
             return zones.count - 1
         }
         for id in state.zones.keys.inOrder {
@@ -116,7 +118,7 @@ struct SyncStateArchive: Codable {
                     saved: zone.recent ?? [:], deleted: zone.recentDeletions ?? [:], zoneSaved: zone.zoneSaved),
                 restoration: zone.restoredTo.map { ZoneRestoration(moment: $0, deleted: zone.deletedSince ?? [:]) },
                 withholdsRecords: zone.withholdsRecords ?? false,
-                keyStateOfUnopened: zone.keyStateOfUnopened)
+                keyStateOfUnopened: zone.keyStateOfUnopened, hasNewKeys: zone.hasNewKeys ?? false)
         }
         _ = state.add(
             databaseChanges.map { change -> CKSyncEngine.PendingDatabaseChange in

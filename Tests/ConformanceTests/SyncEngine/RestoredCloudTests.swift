@@ -266,6 +266,66 @@ import Testing
         }
     }
 
+    @Test func `B-TM-15 B-SYN-17 an engine gets what was sealed under a lost key once its owner has begun a later one`()
+        async throws
+    {
+        try await RestorableCloud.run { cloud in
+            let network = InterruptedTransport()
+            let home = try await SharingHousehold(cloud.present, over: cloud.network(over: network))
+            let (zone, folder, _) = try await home.makeFolder()
+            let theirs = try await home.shared(zone)
+            var share = try await home.share(folder, with: ["ben", "cat"])
+            for guest in [home.ben, home.cat] { try await home.accept(share.url, on: guest) }
+            // In a later key epoch of the zone than the folder's, records are sealed for guests under the share's key alone.
+            try await home.remove("ben", from: share.recordID, by: home.ada)
+            try await write("later", to: "Two", in: zone, home.ada.privateCloudDatabase)
+            share = try asShare(try await home.ada.privateCloudDatabase.record(for: share.recordID))
+            try await home.invite(["ben"], to: share)
+            share = try asShare(try await home.ada.privateCloudDatabase.save(share))
+            try await home.accept(share.url, on: home.ben)
+            let configuration = home.signedIn.ada.configuration
+            // An app that begins looks at shares before it saves.
+            let ada = CKContainer(
+                configuration: configuration, transport: cloud.network(over: network), clientEnvironment: .system
+            ).privateCloudDatabase
+            let (owner, guest) = (
+                try SharedNotebook(ada, zone: zone), try SharedNotebook(home.cat.sharedCloudDatabase, zone: theirs)
+            )
+            try await guest.syncEngine.fetchChanges()
+            try await home.ben.sharedCloudDatabase.deleteRecord(
+                withID: CKRecord.ID(recordName: share.recordID.recordName, zoneID: theirs))
+            let moment = try await cloud.backUp()
+            // The key is lost that the owner's device begins before it saves, once the device has seen it in the cloud.
+            let (stores, stored) = AsyncStream.makeStream(of: Void.self)
+            let (restorations, restored) = AsyncStream.makeStream(of: Void.self)
+            network.interrupt("private/shares/keys/store", .after) {
+                network.interrupt("private/records/lookup", .after) {
+                    stored.finish()
+                    for await _ in restorations {}
+                }
+            }
+            let note = SharedNotebook.Note(text: "sealed", edit: 1)
+            await owner.write("Three", note)
+            async let sending: Void = {
+                try? await owner.syncEngine.sendChanges()
+                stored.finish()
+            }()
+            for await _ in stores {}
+            try await cloud.restore(moment)
+            restored.finish()
+            await sending
+            try? await guest.syncEngine.fetchChanges()
+            #expect(await owner.acknowledged["Three"] == 1)
+            #expect(await guest.notes["Three"] == nil)
+
+            await #expect(throws: CKError.self) { try await ada.record(for: share.recordID) }
+            try configuration.deviceProfile.acceptRestorations(of: configuration.endpoint)
+            _ = try await ada.record(for: share.recordID)
+            try await guest.syncEngine.fetchChanges()
+            #expect(await guest.notes["Three"] == note)
+        }
+    }
+
     @Test func `B-TM-15 without an engine an older version is an error that says so, and a save over it succeeds`()
         async throws
     {
