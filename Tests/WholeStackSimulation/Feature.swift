@@ -53,6 +53,9 @@ enum Feature: UInt64 {
     case disabledAccounts = 2_900_000
     /// The cloud is restored from a backup in some histories.
     case restorations = 3_000_000
+    /// The cloud has tight limits in most histories: feeds, lists and queries have many pages, batches are too large, or take effect in several
+    /// turns.
+    case tightLimits = 3_100_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -15,6 +15,24 @@ extension History {
         return lifetimes
     }
 
+    /// The limits of the cloud.
+    static func limits(_ seed: UInt64, _ chance: Chance) -> Limits {
+        var limits = Limits()
+        limits.recordNamesQueryable = true
+        if Feature.operators.isIn(seed) { limits.assetLifetimes = assetLifetimes }
+        if Feature.tightLimits.isIn(seed) {
+            if chance.percent(75) { limits.pageItemsMax = chance.number(1..<9) }
+            if chance.percent(25) { limits.answerBytesMax = chance.number(1_000..<20_000) }
+            if chance.percent(25) { limits.skippedEntriesMax = chance.number(1..<9) }
+            if chance.percent(25) { limits.requestBytesMax = chance.number(1_500..<4_000) }
+            if chance.percent(50) {
+                limits.turnEntriesMax = chance.number(1..<30)
+                limits.turnBytesMax = chance.number(100..<3_000)
+            }
+        }
+        return limits
+    }
+
     /// Does one thing to the databases of a user, or to the files of all.
     func operate() async {
         guard let cloud = cloud.cloud, let device = chance.one(of: devices),

@@ -104,8 +104,7 @@ final class History: Sendable {
         // Files are sent to no others than secure addresses.
         cloud = SimulatedCloud(
             disk: disk, trail: trail, name: "cloud-\(seed)", isSecure: Feature.files.isIn(seed),
-            assetLifetimes: Feature.operators.isIn(seed) ? Self.assetLifetimes : AssetLifetimes(),
-            servers: Feature.servers.isIn(seed) ? 2 : 1,
+            limits: Self.limits(seed, chance), servers: Feature.servers.isIn(seed) ? 2 : 1,
             clockDifference: Feature.ownerResets.isIn(seed) ? Int64(chance.number(-3000..<3000)) : 0,
             Chance(seed: seed, subject: 2))
         cloud.start()

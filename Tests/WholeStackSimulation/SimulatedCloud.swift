@@ -26,7 +26,7 @@ final class SimulatedCloud: Sendable {
     private let now: @Sendable () -> Int64
     /// The milliseconds by which the clock of each further server is ahead of the one before it.
     private let clockDifference: Int64
-    private let assetLifetimes: AssetLifetimes
+    private let limits: Limits
     /// The number of servers.
     private let count: Int
     /// Chooses the servers of requests, where there are several.
@@ -50,11 +50,11 @@ final class SimulatedCloud: Sendable {
     ///   - clockDifference: The milliseconds by which the clock of each further server is ahead of the one before it.
     ///   - chance: Chooses the servers of requests.
     init(
-        disk: Disk, trail: Trail, name: String, isSecure: Bool, assetLifetimes: AssetLifetimes, servers: Int,
-        clockDifference: Int64, _ chance: Chance
+        disk: Disk, trail: Trail, name: String, isSecure: Bool, limits: Limits, servers: Int, clockDifference: Int64,
+        _ chance: Chance
     ) {
         self.disk = disk
-        self.assetLifetimes = assetLifetimes
+        self.limits = limits
         count = servers
         self.clockDifference = clockDifference
         self.chance = chance
@@ -73,9 +73,6 @@ final class SimulatedCloud: Sendable {
     }
 
     private func start(_ server: Int) {
-        var limits = Limits()
-        limits.recordNamesQueryable = true
-        limits.assetLifetimes = assetLifetimes
         let disk = disk.mount()
         let (now, ahead) = (now, clockDifference * Int64(server))
         let cloud = Cloud(

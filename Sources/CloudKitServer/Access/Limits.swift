@@ -23,6 +23,8 @@ package struct Limits: Hashable, Sendable {
     package var treeMovesMax = 100_000
     /// Stored bytes of one user's private database; nil: no limit (B-THR-01).
     package var quotaBytes: UInt64?
+    /// Records, or zones, in one page; no more than a request of the caller may have items.
+    package var pageItemsMax = Int.max
     /// Bytes of records in one page of one zone's feed; a page holds at least one record.
     package var pageBytesMax = 1_048_576
     /// Bytes of records in one answer: to a query, a fetch by name, or with the feeds of several zones (B-LIM-17).
@@ -75,6 +77,12 @@ package struct Limits: Hashable, Sendable {
 
     /// Creates the limits that apply unless the operator sets others.
     package init() {}
+
+    /// Returns the number of items of a page, of which the caller may want fewer than there can be.
+    func pageItems(wanted: Int?, by caller: Caller, usually: Int = .max) -> Int {
+        let max = min(caller.surface.itemsMax, pageItemsMax)
+        return min(wanted.flatMap { $0 > 0 ? $0 : nil } ?? usually, max)
+    }
 
     /// Seconds after which a save that found the quota used up may be tried again (B-THR-01).
     static let quotaRetryAfter: Double = 300

@@ -18,8 +18,7 @@ package struct FetchDatabaseChanges: Sendable {
         if place.scope == .shared { return try await FetchSharedDatabaseChanges(cloud).run(request, in: place) }
         let partition = place.partition
         let token = try databaseToken(request.syncToken, partition)
-        let max = caller.surface.itemsMax
-        let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
+        let limit = cloud.limits.pageItems(wanted: request.resultsLimit, by: caller)
         let isCaughtUp = request.syncToken == ""
         return try await cloud.noticingLaterStates {
             try await cloud.store.read(partition) { view in

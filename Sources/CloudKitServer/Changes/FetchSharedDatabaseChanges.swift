@@ -18,8 +18,7 @@ struct FetchSharedDatabaseChanges: Sendable {
             token = try cloud.tokens.open(text, for: feed, kinds: [.database])
         }
         try await shared.catchUp()
-        let max = place.caller.surface.itemsMax
-        let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
+        let limit = cloud.limits.pageItems(wanted: request.resultsLimit, by: place.caller)
         let isCaughtUp = request.syncToken == ""
         let (entries, position, isLast) = try await cloud.noticingLaterStates { [token] in
             try await cloud.store.read(place.partition) { view in

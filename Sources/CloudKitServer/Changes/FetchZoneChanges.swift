@@ -204,8 +204,7 @@ private struct ZoneFeedReader: Sendable {
     }
 
     private func newPage(_ request: ZoneChangesRequest, silentDeletions: UInt64, _ bytesLeft: Int) -> FeedPage {
-        let max = place.caller.surface.itemsMax
-        let wanted = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
+        let wanted = limits.pageItems(wanted: request.resultsLimit, by: place.caller)
         return FeedPage(
             resultsMax: bytesLeft > 0 ? wanted : 0, bytesMax: min(limits.pageBytesMax, bytesLeft),
             skippedEntriesMax: limits.skippedEntriesMax, silentDeletions: silentDeletions,

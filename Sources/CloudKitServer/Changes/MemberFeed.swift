@@ -76,8 +76,7 @@ struct MemberFeed {
             position = Position(version: 0, within: 0)
             baseline = newest
         }
-        let max = place.caller.surface.itemsMax
-        let wanted = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? max
+        let wanted = limits.pageItems(wanted: request.resultsLimit, by: place.caller)
         page = FeedPage(
             resultsMax: bytesLeft > 0 ? wanted : 0, bytesMax: min(limits.pageBytesMax, bytesLeft),
             skippedEntriesMax: limits.skippedEntriesMax, silentDeletions: baseline,

@@ -119,8 +119,7 @@ private struct QueryReader: Sendable {
     }
 
     private var limit: Int {
-        let max = place.caller.surface.itemsMax
-        return request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? min(Self.resultsDefault, max)
+        limits.pageItems(wanted: request.resultsLimit, by: place.caller, usually: Self.resultsDefault)
     }
 
     /// nil if the plan was made with an older schema than this database's indexes.

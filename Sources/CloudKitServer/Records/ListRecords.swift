@@ -36,8 +36,7 @@ package struct ListRecords: Sendable {
         let zoneName = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         let seal = ListMarkerSeal(cloud.serverEnvironment, place: place, zoneName: zoneName)
         let start = try request.continuationMarker.flatMap { $0.isEmpty ? nil : $0 }.map(seal.open)
-        let max = caller.surface.itemsMax
-        let limit = request.resultsLimit.flatMap { $0 > 0 ? min($0, max) : nil } ?? min(Self.resultsDefault, max)
+        let limit = cloud.limits.pageItems(wanted: request.resultsLimit, by: caller, usually: Self.resultsDefault)
         let schema = place.scope == .public ? try await cloud.schemas.current(place.schemaPartition) : .ofTheSystem
         let zoneID = place.zoneID(zoneName)
         let bytesMax = cloud.limits.answerBytesMax
