@@ -243,7 +243,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         _ = store.ids(of: owner, at: Date())
         guard let life = try? LongLivedProgress(starting: operation, in: store) else { return false }
         self.life.withLock { $0 = life }
-        LongLivedOperations.note(self)
+        LongLivedOperations.note(self, in: store)
         return true
     }
 
@@ -252,7 +252,7 @@ open class CKOperation: Operation, @unchecked Sendable {
         conclude(failure)
         if let life = longLivedRun {
             life.end()
-            LongLivedOperations.forget(operationID)
+            LongLivedOperations.forget(operationID, in: life.store)
             self.life.withLock { $0 = nil }
         }
         work.withLock { $0 = nil }

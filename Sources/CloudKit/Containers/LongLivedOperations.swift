@@ -1,19 +1,29 @@
+import CloudKitClient
 import Synchronization
 
 /// The long-lived operations that this process has in hands, so that each exists once.
 enum LongLivedOperations {
     private struct Weak: Sendable { weak var operation: CKOperation? }
 
-    private static let current = Mutex<[String: Weak]>([:])
+    private struct Key: Hashable {
+        var folder: String
+        var id: String
+    }
 
-    static func note(_ operation: CKOperation) {
+    private static let current = Mutex<[Key: Weak]>([:])
+
+    static func note(_ operation: CKOperation, in store: LongLivedStore) {
         current.withLock { current in
             current = current.filter { $0.value.operation != nil }
-            current[operation.operationID] = Weak(operation: operation)
+            current[Key(folder: store.folder, id: operation.operationID)] = Weak(operation: operation)
         }
     }
 
-    static func forget(_ id: String) { current.withLock { $0[id] = nil } }
+    static func forget(_ id: String, in store: LongLivedStore) {
+        current.withLock { $0[Key(folder: store.folder, id: id)] = nil }
+    }
 
-    static func find(_ id: String) -> CKOperation? { current.withLock { $0[id]?.operation } }
+    static func find(_ id: String, in store: LongLivedStore) -> CKOperation? {
+        current.withLock { $0[Key(folder: store.folder, id: id)]?.operation }
+    }
 }

@@ -27,13 +27,13 @@ extension CKContainer {
             store.remove(operationID)
             return nil
         }
-        if let running = LongLivedOperations.find(operationID) { return running }
+        if let running = LongLivedOperations.find(operationID, in: store) { return running }
         guard let operation = kept.arguments.operation(), let scope = CKDatabase.Scope(rawValue: kept.scope),
             let life = LongLivedProgress(resuming: kept, in: store)
         else { return nil }
         operation.resume(kept, life)
         operation.database = database(with: scope)
-        LongLivedOperations.note(operation)
+        LongLivedOperations.note(operation, in: store)
         return operation
     }
 

@@ -13,6 +13,8 @@ struct CloudCall: Sendable {
     let settings: CallSettings
     /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
+    /// The run of a long-lived operation, whose next process goes on with the request, and the request's place in it; nil: it is no part of one.
+    var longLivedRun: (progress: LongLivedProgress, ticket: ResponseKey)?
 
     /// The bytes of a successful answer.
     ///
@@ -55,9 +57,18 @@ struct CloudCall: Sendable {
         if endpoint.isChange, cloud.surface.isNative {
             var generator = SystemRandomNumberGenerator()
             attempts.request = RequestAttempt(using: &generator)
+            if let longLivedRun, var earlier = longLivedRun.progress.attempt(longLivedRun.ticket) {
+                // An earlier process has sent the request.
+                earlier.number &+= 1
+                attempts.request = earlier
+                attempts.open = .transport(.connectionLost)
+            }
         }
         var history = RetryHistory(start: cloud.clientEnvironment.now())
         while true {
+            if let longLivedRun, let request = attempts.request {
+                longLivedRun.progress.keep(request, longLivedRun.ticket)
+            }
             do {
                 return try await attemptOnce(attempts, needsUser: needsUser)
             } catch {

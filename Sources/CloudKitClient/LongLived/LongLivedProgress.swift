@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudKitModel
 import Foundation
 import Synchronization
 
@@ -9,7 +10,8 @@ package final class LongLivedProgress: Sendable {
         var bytes = 0
     }
 
-    private let store: LongLivedStore
+    /// The operations of its container.
+    package let store: LongLivedStore
     private let id: String
     /// Writes the operation down as one that has all its answers.
     private let saveFinished: @Sendable (Date) throws -> Void
@@ -61,6 +63,12 @@ package final class LongLivedProgress: Sendable {
         }
         if fits { store.keep(bytes, ticket, of: id) }
     }
+
+    /// The last attempt of a request whose answer did not come; nil: there was none.
+    func attempt(_ ticket: ResponseKey) -> RequestAttempt? { store.attempt(ticket, of: id) }
+
+    /// Notes an attempt before it is made.
+    func keep(_ attempt: RequestAttempt, _ ticket: ResponseKey) { store.keep(attempt, ticket, of: id) }
 
     /// Records that all responses have arrived; only the app's blocks are left to call.
     package func finish(at now: Date) {

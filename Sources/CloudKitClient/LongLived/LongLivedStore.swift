@@ -1,4 +1,5 @@
 import CloudKitDevice
+import CloudKitModel
 import Foundation
 
 /// An operation that outlives its process, as stored on disk (B-OPS-06).
@@ -79,6 +80,7 @@ package struct LongLivedStore: Sendable {
 
     private func path(_ id: String) -> String { folder + "/" + id }
     private func header(_ id: String) -> String { path(id) + "/operation.json" }
+    private func attempt(_ ticket: ResponseKey, _ id: String) -> String { path(id) + "/\(ticket.name).attempt" }
     private func answer(_ ticket: ResponseKey, of id: String) -> String { path(id) + "/\(ticket.name).answer" }
 
     /// Writes an operation down; from then on it is found again.
@@ -120,6 +122,16 @@ package struct LongLivedStore: Sendable {
 
     func answer(_ ticket: ResponseKey, _ id: String) -> [UInt8]? {
         (try? PrivateFile.read(answer(ticket, of: id))) ?? nil
+    }
+
+    func keep(_ attempt: RequestAttempt, _ ticket: ResponseKey, of id: String) {
+        // Without it the next process sends another request, which may conflict with this one.
+        try? PrivateFile.replace(self.attempt(ticket, id), with: Array(attempt.text.utf8))
+    }
+
+    func attempt(_ ticket: ResponseKey, of id: String) -> RequestAttempt? {
+        let bytes = (try? PrivateFile.read(attempt(ticket, id))) ?? nil
+        return bytes.flatMap { RequestAttempt(String(decoding: $0, as: UTF8.self)) }
     }
 
     /// Removes an operation and its stored answers.

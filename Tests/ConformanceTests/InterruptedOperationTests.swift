@@ -1,0 +1,98 @@
+import CloudKitClient
+import CloudKitDevice
+import Foundation
+import Synchronization
+import Testing
+
+@testable import CloudKit
+
+/// Long-lived operations whose process ends while their request is under way: another process goes on with what the disk has at that moment.
+@Suite(.timeLimit(.minutes(20))) struct InterruptedOperationTests {
+    /// A device whose disk is copied while an operation waits for its answer.
+    private struct Device {
+        let device: SigningDevice
+        let network = InterruptedTransport()
+        let container: CKContainer
+        private var next: DeviceConfiguration
+
+        init(_ cloud: ThrowawayCloud) async throws {
+            device = SigningDevice(cloud)
+            _ = try await device.signUp("correct horse")
+            container = CKContainer(
+                configuration: device.configuration, transport: network, clientEnvironment: .system)
+            next = device.configuration
+            next.profile = "next"
+        }
+
+        /// The device's app in its next process.
+        var nextContainer: CKContainer {
+            CKContainer(configuration: next, transport: HTTPTransport.shared, clientEnvironment: .system)
+        }
+
+        /// Runs an operation, and copies the disk when the answer to its request was sent.
+        func interrupt(_ operation: CKModifyRecordsOperation) async {
+            let folder = device.configuration.profilesFolder
+            let (current, next) = (device.configuration.profile, next.profile)
+            network.interrupt("records/modify", .after) {
+                try? FileManager.default.copyItem(atPath: "\(folder)/\(current)", toPath: "\(folder)/\(next)")
+            }
+            let configuration = CKOperation.Configuration()
+            configuration.isLongLived = true
+            operation.configuration = configuration
+            await Self.run(operation, in: container)
+        }
+
+        static func run(_ operation: CKModifyRecordsOperation, in container: CKContainer) async {
+            await withCheckedContinuation { continuation in
+                operation.completionBlock = { continuation.resume() }
+                container.privateCloudDatabase.add(operation)
+            }
+        }
+    }
+
+    @Test func `B-OPS-06 B-THR-07 a save whose process ends before its answer comes is reported as saved`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let device = try await Device(cloud)
+            let zone = try await device.container.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes")).zoneID
+            func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zone) }
+            let old = try await device.container.privateCloudDatabase.save(
+                CKRecord(recordType: "Note", recordID: id("old")))
+            let gone = try await device.container.privateCloudDatabase.save(
+                CKRecord(recordType: "Note", recordID: id("gone")))
+            old["text"] = "changed"
+            let new = CKRecord(recordType: "Note", recordID: id("new"))
+            for record in [old, new] { record.encryptedValues["secret"] = "sealed" }
+            let first = CKModifyRecordsOperation(recordsToSave: [old, new], recordIDsToDelete: [gone.recordID])
+            await device.interrupt(first)
+
+            let next = device.nextContainer
+            #expect(try await next.allLongLivedOperationIDs() == [first.operationID])
+            let found = try #require(
+                try await next.longLivedOperation(for: first.operationID) as? CKModifyRecordsOperation)
+            #expect(found !== first)
+            let outcomes = Mutex<[String: String]>([:])
+            let tags = Mutex<[String: String?]>([:])
+            found.perRecordSaveBlock = { id, result in
+                outcomes.withLock { $0[id.recordName] = Self.outcome(result) }
+                tags.withLock { $0[id.recordName] = try? result.get().recordChangeTag }
+            }
+            found.perRecordDeleteBlock = { id, result in outcomes.withLock { $0[id.recordName] = Self.outcome(result) } }
+            await Device.run(found, in: next)
+            #expect(outcomes.withLock { $0 } == ["old": "done", "new": "done", "gone": "done"])
+            let records = try await next.privateCloudDatabase.records(for: [id("old"), id("new")])
+            for (id, result) in records {
+                let record = try result.get()
+                #expect(record.recordChangeTag == tags.withLock { $0[id.recordName] ?? nil })
+                #expect(record.encryptedValues["secret"] as? String == "sealed")
+            }
+            #expect(try await next.allLongLivedOperationIDs().isEmpty)
+        }
+    }
+
+    private static func outcome(_ result: Result<some Any, any Error>) -> String {
+        switch result {
+        case .success: "done"
+        case .failure(let error): "\((error as? CKError)?.code.rawValue ?? 0) \(error)"
+        }
+    }
+}
