@@ -56,6 +56,8 @@ enum Feature: UInt64 {
     /// The cloud has tight limits in most histories: feeds, lists and queries have many pages, batches are too large, or take effect in several
     /// turns.
     case tightLimits = 3_100_000
+    /// Some operations are long-lived, and go on when their app starts again.
+    case longLivedOperations = 3_200_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -182,7 +182,7 @@ struct Step {
     // MARK: Batches
 
     /// A batch of changes with the attempts that it makes.
-    private struct Batch {
+    struct Batch {
         var records: [CKRecord] = []
         var deletions: [CKRecord.ID] = []
         var attempts: [CKRecord.ID: Int] = [:]
@@ -272,9 +272,7 @@ struct Step {
         if place.movesRecords { operation.savePolicy = .ifServerRecordUnchanged }
         operation.isAtomic = chance.percent(50)
         operation.qualityOfService = chance.percent(50) ? .utility : .userInitiated
-        let results = Shared<[CKRecord.ID: Result<Void, any Error>]>([:])
-        operation.perRecordSaveBlock = { id, result in results.value[id] = result.map { _ in () } }
-        operation.perRecordDeleteBlock = { id, result in results.value[id] = result }
+        if history.has(.longLivedOperations), chance.percent(60) { outlive(operation, batch) }
         if chance.percent(10) {
             let pause = chance.number(1..<200)
             Task { [chance] in
@@ -283,6 +281,14 @@ struct Step {
                 operation.cancel()
             }
         }
+        await finish(operation, batch)
+    }
+
+    /// Runs an operation and takes its results.
+    func finish(_ operation: CKModifyRecordsOperation, _ batch: Batch) async {
+        let results = Shared<[CKRecord.ID: Result<Void, any Error>]>([:])
+        operation.perRecordSaveBlock = { id, result in results.value[id] = result.map { _ in () } }
+        operation.perRecordDeleteBlock = { id, result in results.value[id] = result }
         let end: Result<Void, any Error> = await withCheckedContinuation { continuation in
             operation.modifyRecordsResultBlock = { continuation.resume(returning: $0) }
             database.add(operation)
@@ -297,6 +303,7 @@ struct Step {
                 history.violated("an operation ended without the result of \(place.cell(id.recordName))")
             }
         }
+        if !app.network.isGone { device.unfinished.value[operation.operationID] = nil }
     }
 
     // MARK: Reading

@@ -18,6 +18,8 @@ extension History {
     /// Lets all devices do things at once, while networks, disk, cloud and devices fail.
     func pass(_ round: Int) async {
         trail.note("round \(round)")
+        isPassing.value = true
+        defer { isPassing.value = false }
         disk.isTroubled.value = true
         let works = Shared<[Work]>([])
         let next = Shared(UInt64(1000 * (round + 1)))
@@ -151,7 +153,11 @@ extension History {
         return false
     }
 
-    private func start(_ device: SimulatedDevice) async -> Bool {
+    /// Starts a device that is off.
+    ///
+    /// - Returns: Whether it runs.
+    func start(_ device: SimulatedDevice) async -> Bool {
+        if has(.longLivedOperations), device.app != nil { return false }
         if device.isLost.value {
             return await replace(
                 device, recovers: has(.passwords) && !device.user.hasOperatorsPassword.value && chance.percent(40))
@@ -191,6 +197,7 @@ extension History {
             await signIn(device)
         }
         await settleKeyRequests()
+        try await awaitResumedOperations()
         // Pauses that the cloud asked for, long polls, the outbox.
         try? await Task.sleep(for: .seconds(100))
         try await acceptRestoration()

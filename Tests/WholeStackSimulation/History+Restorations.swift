@@ -98,6 +98,13 @@ extension History {
             await act(device, chance)
             if sharing != nil { await actInCircle(device, chance) }
         }
+        if has(.longLivedOperations) {
+            // What a device has seen that accepted last is an error on others until keys have followed.
+            for device in devices {
+                try? await device.app?.notes.sync()
+                try? await device.app?.mirror.value?.sync()
+            }
+        }
         restoration.value = .accepted
         trail.note("the restoration is accepted")
         forgetGrown()

@@ -177,9 +177,11 @@ extension History {
     /// Saves a record as a guest.
     private func judgeWriting(_ device: SimulatedDevice, mayWrite: Bool) async throws {
         guard let app = device.app, let place = circle(of: device) else { return }
-        let record = CKRecord(recordType: "Item", recordID: place.id("last-\(device.user.name)"))
-        if let root = place.root { record.setParent(root) }
         let stamp = ledger.makeStamp()
+        // An engine of the owner may have brought back the record of before a restoration, outside of the share.
+        let end = has(.longLivedOperations) ? "-\(stamp)" : ""
+        let record = CKRecord(recordType: "Item", recordID: place.id("last-\(device.user.name)\(end)"))
+        if let root = place.root { record.setParent(root) }
         try Content(stamp: stamp).fill(record, at: place)
         let attempt = ledger.begin(
             place.cell(record.recordID.recordName), stamp: stamp, by: device.name, at: trail.time)

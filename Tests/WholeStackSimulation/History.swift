@@ -45,6 +45,8 @@ final class History: Sendable {
     let disabled = Shared<Set<String>>([])
     /// The backup to which the cloud may be restored; nil: there is none.
     let backup = Shared<Backup?>(nil)
+    /// Whether devices do things at once, and may end.
+    let isPassing = Shared(false)
     /// How far the cloud's restoration has come.
     let restoration = Shared(Restoration.none)
     /// Whether that account is gone.
@@ -123,7 +125,8 @@ final class History: Sendable {
             Hardware(
                 filesFolder: Feature.fullDisks.isIn(seed) ? "files-\(seed)" : nil,
                 losesPower: Feature.lostPower.isIn(seed),
-                clockError: Feature.deviceClocks.isIn(seed) ? Int64(chance.number(-240_000..<240_000)) : 0)
+                clockError: Feature.deviceClocks.isIn(seed) ? Int64(chance.number(-240_000..<240_000)) : 0,
+                keepsOperations: Feature.longLivedOperations.isIn(seed))
         }
         for name in Self.users {
             let user = try await Self.addUser(name, to: accounts)
@@ -365,5 +368,6 @@ final class History: Sendable {
         for scope in [CKDatabase.Scope.private, .shared] {
             app.feeds.value[scope] = try FeedApp(scope, of: device, app, in: self)
         }
+        resumeOperations(of: device, app)
     }
 }

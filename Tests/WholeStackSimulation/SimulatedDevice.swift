@@ -43,6 +43,8 @@ struct Hardware: Sendable {
     var losesPower = false
     /// The milliseconds by which the clock is ahead.
     var clockError: Int64 = 0
+    /// Whether apps have operations that outlive them.
+    var keepsOperations = false
 }
 
 /// A device of a user: a profile on disk, a network, and the memory of an app, which a crash takes.
@@ -76,6 +78,12 @@ final class SimulatedDevice: Sendable {
     let isLost = Shared(false)
     /// Whether the device's disk is full.
     let isDiskFull = Shared(false)
+    /// The long-lived operations whose end no app has learned, by their identifiers.
+    let unfinished = Shared<[String: Step.UnfinishedBatch]>([:])
+    /// Whether an operation may be gone: its user has signed out, or another one in.
+    let mayLoseOperations = Shared(false)
+    /// The number of tasks that resume operations.
+    let resuming = Shared(0)
     private let hardware: Hardware
     /// Whether the profile of the next start is there.
     private let isCopied = Shared(false)
@@ -143,6 +151,7 @@ final class SimulatedDevice: Sendable {
     ///
     /// - Parameter visitor: Another user than that of the device; nil: this one.
     func signIn(_ visitor: SimulatedUser? = nil) async throws {
+        mayLoseOperations.value = true
         let user = visitor ?? user
         let exchange = accountExchange()
         let outcome = try await trying(user.passwords) { password in
@@ -266,6 +275,7 @@ final class SimulatedDevice: Sendable {
     ///
     /// - Throws: When the cloud does not answer; the user is signed out nevertheless.
     func signOut() async throws {
+        mayLoseOperations.value = true
         try await accountExchange(under: condition)
             .signOut(container: SimulatedCloud.container)
     }
@@ -283,7 +293,7 @@ final class SimulatedDevice: Sendable {
     /// Ends the app in the midst of whatever it does, and takes back some of what the disk has not synced.
     func losePower() {
         guard booted.value != nil else { return }
-        crash()
+        crash(keepsFiles: false)
         let count = Int(deterministic_unsynced(disk))
         let kept = chance.number(0..<count + 1)
         let session = session
@@ -339,6 +349,7 @@ final class SimulatedDevice: Sendable {
         crash()
         fillDisk(false)
         isCopied.value = false
+        unfinished.value = [:]
         isLost.value = true
         isSignedOut.value = false
         registered.value = .max
@@ -386,10 +397,13 @@ final class SimulatedDevice: Sendable {
     }
 
     /// Ends the app in the midst of whatever it does.
-    func crash() {
+    ///
+    /// - Parameter keepsFiles: Whether the next start has the files of this moment, as operations that go on then need.
+    func crash(keepsFiles: Bool = true) {
         guard let app = booted.value else { return }
         cloud.trail.note("\(name) ends")
         app.network.end()
         booted.value = nil
+        if keepsFiles, hardware.keepsOperations { isCopied.value = (try? copyProfile()) != nil }
     }
 }
