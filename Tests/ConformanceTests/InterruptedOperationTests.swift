@@ -50,7 +50,8 @@ import Testing
         }
     }
 
-    @Test func `B-OPS-06 B-THR-07 a save whose process ends before its answer comes is reported as saved`() async throws {
+    @Test func `B-OPS-06 B-THR-07 a save whose process ends before its answer comes is reported as saved`() async throws
+    {
         try await ThrowawayCloud.run { cloud in
             let device = try await Device(cloud)
             let zone = try await device.container.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes")).zoneID
@@ -76,7 +77,8 @@ import Testing
                 outcomes.withLock { $0[id.recordName] = Self.outcome(result) }
                 tags.withLock { $0[id.recordName] = try? result.get().recordChangeTag }
             }
-            found.perRecordDeleteBlock = { id, result in outcomes.withLock { $0[id.recordName] = Self.outcome(result) } }
+            found.perRecordDeleteBlock = { id, result in outcomes.withLock { $0[id.recordName] = Self.outcome(result) }
+            }
             await Device.run(found, in: next)
             #expect(outcomes.withLock { $0 } == ["old": "done", "new": "done", "gone": "done"])
             let records = try await next.privateCloudDatabase.records(for: [id("old"), id("new")])

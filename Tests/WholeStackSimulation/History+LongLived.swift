@@ -14,7 +14,8 @@ extension Step {
         configuration.isLongLived = true
         operation.configuration = configuration
         let unfinished = UnfinishedBatch(place: place, batch: batch)
-        operation.longLivedOperationWasPersistedBlock = { [device, app, trail = history.trail, id = operation.operationID] in
+        operation.longLivedOperationWasPersistedBlock = {
+            [device, app, trail = history.trail, id = operation.operationID] in
             guard !app.network.isGone else { return }
             device.unfinished.value[id] = unfinished
             trail.note("\(device.name) persists \(id)")
@@ -36,10 +37,10 @@ extension History {
     func resumeOperations(of device: SimulatedDevice, _ app: SimulatedDevice.Booted) {
         let left = device.unfinished.value.sorted { $0.key < $1.key }
         if left.isEmpty { return }
-        device.resuming.value += 1
+        app.isResuming.value = true
         let chance = Chance(seed: seed, subject: 5000 + UInt64(app.life))
         Task {
-            defer { device.resuming.value -= 1 }
+            defer { app.isResuming.value = false }
             for (id, unfinished) in left {
                 // Without its account, the device has them later.
                 guard !app.network.isGone, (try? await app.container.accountStatus()) == .available else { return }
@@ -59,9 +60,9 @@ extension History {
 
     /// Waits until all resumed operations have ended.
     func awaitResumedOperations() async throws {
-        for _ in 0..<360 where devices.contains(where: { $0.resuming.value > 0 }) {
+        for _ in 0..<360 where devices.contains(where: { $0.app?.isResuming.value == true }) {
             try await Task.sleep(for: .seconds(10))
         }
-        for device in devices where device.resuming.value > 0 { violated("\(device.name) resumes without an end") }
+        for device in devices where device.app?.isResuming.value == true { violated("\(device.name) resumes without an end") }
     }
 }

@@ -197,7 +197,9 @@ extension History {
         if has(.operators), error.code == .assetNotAvailable, ["save", "item", "batch", "operation"].contains(step) {
             return
         }
-        if has(.tightLimits), error.code == .limitExceeded, ["batch", "operation", "family", "item"].contains(step) { return }
+        if has(.tightLimits), error.code == .limitExceeded, ["batch", "operation", "family", "item"].contains(step) {
+            return
+        }
         if restoration.value == .open, Self.ofRestorations.contains(error.code) { return }
         if has(.fullDisks), error.code == .internalError, error.isForWantOfRoom { return }
         if has(.sessions), [.notAuthenticated, .accountTemporarilyUnavailable].contains(error.code) { return }

@@ -24,7 +24,7 @@ extension History {
             if chance.percent(75) { limits.pageItemsMax = chance.number(1..<9) }
             if chance.percent(25) { limits.answerBytesMax = chance.number(1_000..<20_000) }
             if chance.percent(25) { limits.skippedEntriesMax = chance.number(1..<9) }
-            if chance.percent(25) { limits.requestBytesMax = chance.number(3_000..<6_000) }
+            if chance.percent(25) { limits.requestBytesMax = chance.number(8_000..<12_000) }
             if chance.percent(50) {
                 limits.turnEntriesMax = chance.number(1..<30)
                 limits.turnBytesMax = chance.number(100..<3_000)

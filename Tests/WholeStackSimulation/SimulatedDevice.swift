@@ -82,8 +82,6 @@ final class SimulatedDevice: Sendable {
     let unfinished = Shared<[String: Step.UnfinishedBatch]>([:])
     /// Whether an operation may be gone: its user has signed out, or another one in.
     let mayLoseOperations = Shared(false)
-    /// The number of tasks that resume operations.
-    let resuming = Shared(0)
     private let hardware: Hardware
     /// Whether the profile of the next start is there.
     private let isCopied = Shared(false)
@@ -106,6 +104,8 @@ final class SimulatedDevice: Sendable {
         /// The apps that follow the feeds of databases, once they have started.
         let feeds = Shared<[CKDatabase.Scope: FeedApp]>([:])
         let listening: RemoteNotificationObservation
+        /// Whether it goes on with the operations of an earlier one.
+        let isResuming = Shared(false)
     }
 
     init(

@@ -172,6 +172,29 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `B-LIM-02 a batch of more bytes than one request has is sent in parts`(isSealed: Bool) async throws {
+        try await ThrowawayCloud.run { cloud in
+            let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Z"))
+            let text = String(repeating: "long text ", count: 10_000)
+            let records = (0..<50).map { number in
+                let record = CKRecord(
+                    recordType: "T", recordID: .init(recordName: "r\(number)", zoneID: zone.zoneID))
+                if isSealed { record.encryptedValues["text"] = text } else { record["text"] = text }
+                return record
+            }
+            let delegate = OneBatch(CKSyncEngine.RecordZoneChangeBatch(recordsToSave: records))
+            var configuration = CKSyncEngine.Configuration(
+                database: database, stateSerialization: nil, delegate: delegate)
+            configuration.automaticallySync = false
+            let engine = CKSyncEngine(configuration)
+            engine.state.hasPendingUntrackedChanges = true
+            try await engine.sendChanges()
+            #expect(await delegate.sent.map(\.savedRecords.count) == [50])
+        }
+    }
+
     @Test func `B-SYN-07 a batch is not atomic unless it says so: what has no conflict is saved`() async throws {
         try await ThrowawayCloud.run { cloud in
             let database = try await cloud.device(of: cloud.addUser("ada")).privateCloudDatabase
