@@ -58,6 +58,8 @@ enum Feature: UInt64 {
     case tightLimits = 3_100_000
     /// Some operations are long-lived, and go on when their app starts again.
     case longLivedOperations = 3_200_000
+    /// The zone whose share changes may have another shared tree, to which and from which its owner moves records.
+    case secondShare = 3_300_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

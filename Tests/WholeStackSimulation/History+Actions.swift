@@ -122,7 +122,7 @@ struct Step {
         do {
             try Content(stamp: stamp).fill(record, at: place)
             guard place.movesRecords, let root = place.root else { return }
-            record.setParent(SharingLedger.isShared(stamp) ? root : nil)
+            record.setParent(SharingLedger.isShared(stamp) ? root : history.secondRoot(at: place))
         } catch {
             history.violated("the file of \(stamp) cannot be written: \(error)")
         }
@@ -347,7 +347,7 @@ struct Step {
         do {
             let stamps = try await history.stamps(
                 question, at: place, in: database, keys: keys, pageMax: chance.percent(50) ? 2 : 100)
-            for (name, stamp) in stamps where name != "Root" && !question.matches(Content(stamp: stamp)) {
+            for (name, stamp) in stamps where !name.hasPrefix("Root") && !question.matches(Content(stamp: stamp)) {
                 history.violated("\(question.format) found \(place.cell(name)) with \(stamp)")
             }
         } catch {

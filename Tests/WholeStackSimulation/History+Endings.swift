@@ -12,6 +12,7 @@ extension History {
     func mayEnd(_ place: Place) -> Bool {
         let name = place.zoneID.zoneName
         if has(.keyResets), place.owner == resettingUser, place.scope == .private, !place.isDefault { return true }
+        if hasSecondShare, name == Self.circle.zoneName { return false }
         return has(.endings) && place.scope != .public
             && (Self.endingZones.contains(name) || name.hasPrefix("Temporary") || name == NotesApp.zone.zoneID.zoneName)
     }

@@ -45,6 +45,9 @@ extension History {
         while works.value.contains(where: \.isUnderWay) || hasTrouble {
             try? await Task.sleep(for: .milliseconds(chance.number(100..<3000)))
             hasTrouble = works.value.contains(where: \.isUnderWay) && trail.time < deadline - 3000_000_000
+            while restarting.value > 0 { try? await Task.sleep(for: .milliseconds(50)) }
+            isMakingTrouble.value = true
+            defer { isMakingTrouble.value = false }
             if hasTrouble, let device = await makeTrouble() {
                 work(device, 1)
                 if sharing != nil { work(device, 1, inCircle: true) }

@@ -36,6 +36,7 @@ extension History {
         try await judgeMirrors(content)
         try await judgeFeeds(content)
         try await judgeCircle(content)
+        try await judgeSecondShare(content)
         try await judgeNotes()
         try await judgeVisits()
         try await judgeDeletion()
@@ -65,7 +66,7 @@ extension History {
             } else {
                 let feed = try await feed(of: place, database)
                 let found = try await found("Item", at: place, in: database)
-                if feed != found.filter({ $0.key != "Root" }) {
+                if feed != found.filter({ !$0.key.hasPrefix("Root") }) {
                     violated(
                         "the feed of \(user)/\(zone.zoneID.zoneName) differs from its records: \(difference(feed, found))"
                     )
@@ -126,7 +127,7 @@ extension History {
             for question in chance.some(3, of: Content.questions(chance)) {
                 let found = try await stamps(
                     question, at: place, in: database, pageMax: chance.percent(50) ? 3 : 100
-                ).filter { $0.key != "Root" }
+                ).filter { !$0.key.hasPrefix("Root") }
                 let matching = expected.filter { question.matches(Content(stamp: $0.value)) }
                 if found != matching {
                     violated(

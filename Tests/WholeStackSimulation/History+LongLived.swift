@@ -24,7 +24,10 @@ extension Step {
         let (pause, rest) = (chance.number(0..<600), chance.number(10..<5000))
         Task { [history, device, app] in
             try? await Task.sleep(for: .milliseconds(pause))
-            guard history.isPassing.value, !app.network.isGone, !device.isVisited.value else { return }
+            guard history.isPassing.value, !history.isMakingTrouble.value, !app.network.isGone, !device.isVisited.value
+            else { return }
+            history.restarting.value += 1
+            defer { history.restarting.value -= 1 }
             device.crash()
             try? await Task.sleep(for: .milliseconds(rest))
             _ = await history.start(device)
@@ -63,6 +66,8 @@ extension History {
         for _ in 0..<360 where devices.contains(where: { $0.app?.isResuming.value == true }) {
             try await Task.sleep(for: .seconds(10))
         }
-        for device in devices where device.app?.isResuming.value == true { violated("\(device.name) resumes without an end") }
+        for device in devices where device.app?.isResuming.value == true {
+            violated("\(device.name) resumes without an end")
+        }
     }
 }

@@ -9,7 +9,9 @@ extension History {
     ///   - keys: The fields that were asked for; nil: all.
     ///   - hasContents: Whether the contents of files were fetched.
     func observe(_ record: CKRecord, at place: Place, keys: [String]?, hasContents: Bool = true) {
-        guard ["Item", "Post"].contains(record.recordType), record.recordID.recordName != "Root" else { return }
+        guard ["Item", "Post"].contains(record.recordType), !record.recordID.recordName.hasPrefix("Root") else {
+            return
+        }
         let cell = place.cell(record.recordID.recordName)
         guard let stamp = record["stamp"] as? Int else { return violated("\(cell) has no stamp") }
         if let objection = ledger.objection(to: stamp, in: cell) { violated("\(cell): \(objection)") }
@@ -112,7 +114,7 @@ extension History {
 
     private func take(_ record: CKRecord, _ id: CKRecord.ID, _ place: Place, _ known: inout Followed) {
         observe(record, at: place, keys: nil)
-        guard record.recordType == "Item", id.recordName != "Root" else { return }
+        guard record.recordType == "Item", !id.recordName.hasPrefix("Root") else { return }
         known.stamps[id.recordName] = record["stamp"] as? Int ?? 0
     }
 

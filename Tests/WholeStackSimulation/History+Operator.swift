@@ -60,7 +60,7 @@ extension History {
             case 4, 5:
                 var ending = ["Notes", "Notes", "Temporary0"]
                 if device.user.name == "ada" { ending.append("Vault") }
-                if device.user.name == circleOwner { ending.append("Circle") }
+                if device.user.name == circleOwner, !hasSecondShare { ending.append("Circle") }
                 return await endZone(chance.one(of: ending) ?? "Notes", of: (device.user.name, user), cloud)
             case 6, 7: return try await orderFault(user, cloud)
             default:

@@ -98,6 +98,10 @@ extension History {
             await act(device, chance)
             if sharing != nil { await actInCircle(device, chance) }
         }
+        if let observer, let app = observer.app {
+            _ = try? await app.container.sharedCloudDatabase.allRecordZones()
+            try observer.acceptRestorations()
+        }
         if has(.longLivedOperations) {
             // What a device has seen that accepted last is an error on others until keys have followed.
             for device in devices {

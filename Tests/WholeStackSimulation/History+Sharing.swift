@@ -35,6 +35,7 @@ extension History {
         let database = app.container.privateCloudDatabase
         try await database.save(zone)
         if let root = place.root { try await database.save(CKRecord(recordType: "Item", recordID: root)) }
+        try await prepareSecondShare()
         let step = Step(history: self, device: circleOwnersDevice, app: app, place: place, chance: chance)
         // A query is refused before the schema has its fields.
         await step.create("r0")
@@ -238,7 +239,7 @@ extension Step {
                 return await self.share(chance.some(chance.number(0..<sharing.guests.count + 1), of: sharing.guests))
             }
             sharing.note(share.url)
-            if history.has(.endings), chance.percent(8) { return await endZone() }
+            if history.has(.endings), !history.hasSecondShare, chance.percent(8) { return await endZone() }
             if chance.percent(15) { return await endSharing(share) }
             if sharing.isPublic {
                 let permission = chance.one(of: [CKShare.ParticipantPermission.none, .readOnly, .readWrite]) ?? .none

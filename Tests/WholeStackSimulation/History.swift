@@ -18,6 +18,8 @@ final class History: Sendable {
     let devices: [SimulatedDevice]
     /// The device of a user who visits those of others; nil: there is none.
     let visitor: SimulatedDevice?
+    /// The device of the user with whom another tree is shared; nil: none is.
+    let observer: SimulatedDevice?
     let webClients = Shared<[String: WebClient]>([:])
     /// What apps know of zones.
     let followed = Shared<[Follower: Followed]>([:])
@@ -47,6 +49,10 @@ final class History: Sendable {
     let backup = Shared<Backup?>(nil)
     /// Whether devices do things at once, and may end.
     let isPassing = Shared(false)
+    /// Whether something is being made to go wrong.
+    let isMakingTrouble = Shared(false)
+    /// The number of devices whose apps have ended by themselves, and start again soon.
+    let restarting = Shared(0)
     /// How far the cloud's restoration has come.
     let restoration = Shared(Restoration.none)
     /// Whether that account is gone.
@@ -146,6 +152,17 @@ final class History: Sendable {
             }
         }
         self.devices = devices
+        if Feature.secondShare.isIn(seed), sharing?.hasMoves == true {
+            let observer = SimulatedDevice(
+                Self.observer + "-1", of: try await Self.addUser(Self.observer, to: accounts), at: cloud,
+                apiTokens: tokens, Chance(seed: seed, subject: UInt64(50)), planted: nil, notesEndings: nil,
+                hardware: Hardware())
+            try await observer.signIn()
+            try observer.boot()
+            self.observer = observer
+        } else {
+            observer = nil
+        }
         guard Feature.visits.isIn(seed) else {
             visitor = nil
             return

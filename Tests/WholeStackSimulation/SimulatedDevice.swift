@@ -314,9 +314,15 @@ final class SimulatedDevice: Sendable {
     private func copyProfile() throws {
         deterministic_fill_disk(disk, false)
         defer { deterministic_fill_disk(disk, isDiskFull.value) }
-        let before = "\(Self.folder)/\(profile)"
+        let (before, after) = ("\(Self.folder)/\(profile)", "\(Self.folder)/\(name).\(life.value + 1)")
+        do {
+            try FileManager.default.copyItem(atPath: before, toPath: after)
+        } catch {
+            // Calls of the ended app still replace files.
+            try? FileManager.default.removeItem(atPath: after)
+            throw error
+        }
         life.value += 1
-        try FileManager.default.copyItem(atPath: before, toPath: "\(Self.folder)/\(profile)")
         deterministic_sync_disk(disk)
     }
 
