@@ -122,14 +122,21 @@ package final class RestorationFollower: Sendable {
     }
 
     /// Returns the failure of something that the cloud shows in an earlier state than this device has seen: while the user has not accepted a claim of
-    /// the cloud, it tells of the claim, and lists the thing for the user.
+    /// the cloud, it tells of the claim, and lists the thing for the user. Once the user has accepted one, another device of the account that has not may
+    /// be the reason.
     ///
     /// - Parameters:
     ///   - failure: Where there is no such claim.
     ///   - item: The name of the thing in a sentence.
     ///   - name: In the list.
     func failure(_ failure: CallFailure, of item: String, listedAs name: String) -> CallFailure {
-        guard claimed.isOpen else { return failure }
+        let claimed = claimed
+        guard claimed.isOpen else {
+            guard claimed.acceptedUntil > 0, case .tampered(let reason) = failure else { return failure }
+            return .tampered(
+                "\(reason). The earlier state of this cloud, which says that it was restored, is accepted on this device: accept it on the "
+                    + "account's other devices, too (welkin restorations accept)")
+        }
         note(older: [name], returned: [])
         return .earlierState(item)
     }

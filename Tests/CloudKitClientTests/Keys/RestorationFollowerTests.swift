@@ -1,3 +1,4 @@
+import CloudKitDevice
 import Foundation
 import Testing
 
@@ -43,5 +44,26 @@ import Testing
         follower.note("first", now: 1)
         follower.note("second", now: 1_000_000)
         #expect(follower.claimed.lostUntil == 1_600_000)
+    }
+
+    @Test func `B-TM-15 what other devices know of a lost state is an error that names them once this one has accepted`()
+        throws
+    {
+        let folder = FileManager.default.temporaryDirectory.path + "/epochs-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let profile = DeviceProfile(name: "device", in: folder)
+        let follower = RestorationFollower(folder: profile.folder, endpoint: "http://x")
+        let failure = CallFailure.tampered("key epoch 2, this device has seen 3")
+        follower.note("first", now: DeviceProfile.now)
+        #expect(follower.failure(failure, of: "Zone 'Z'", listedAs: "Z") == failure)
+        follower.note("second", now: DeviceProfile.now)
+        #expect(follower.failure(failure, of: "Zone 'Z'", listedAs: "Z") == .earlierState("Zone 'Z'"))
+        try profile.acceptRestorations(of: "http://x")
+        guard case .tampered(let reason) = follower.failure(failure, of: "Zone 'Z'", listedAs: "Z") else {
+            Issue.record("The failure is no sign of a cloud that went back in time")
+            return
+        }
+        #expect(reason.hasPrefix("key epoch 2, this device has seen 3. "))
+        #expect(reason.contains("accept it on the account's other devices"))
     }
 }
