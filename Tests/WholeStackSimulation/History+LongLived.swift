@@ -22,8 +22,17 @@ extension Step {
         }
         guard chance.percent(30) else { return }
         let (pause, rest) = (chance.number(0..<600), chance.number(10..<5000))
+        if chance.percent(60) {
+            app.network.endsWhenServed.value = { endApp(after: 0, startingAfter: rest) }
+        } else {
+            endApp(after: pause, startingAfter: rest)
+        }
+    }
+
+    /// Ends the app in a while, and starts it again; milliseconds.
+    private func endApp(after pause: Int, startingAfter rest: Int) {
         Task { [history, device, app] in
-            try? await Task.sleep(for: .milliseconds(pause))
+            if pause > 0 { try? await Task.sleep(for: .milliseconds(pause)) }
             guard history.isPassing.value, !history.isMakingTrouble.value, !app.network.isGone, !device.isVisited.value
             else { return }
             history.restarting.value += 1

@@ -22,6 +22,8 @@ final class SimulatedNetwork: Transport, Sendable {
     private let chance: Chance
     private let planted: PlantedFault?
     private let ended = Shared(false)
+    /// Ends the app once the cloud has acted on its next change of records, before the answer comes; nil: the app goes on.
+    let endsWhenServed = Shared<(@Sendable () -> Void)?>(nil)
     /// What those wait for who will never go on.
     private let abandoned = Shared<[CheckedContinuation<Void, Never>]>([])
     private static let nextMessage = Shared(0)
@@ -81,6 +83,7 @@ final class SimulatedNetwork: Transport, Sendable {
             if copy > 0 { try await pause(2000) }
             answer = try await handle(request, number)
         }
+        if answer?.status == 200, endpoint.hasSuffix("records/modify"), let end = endsWhenServed.value.take() { end() }
         try await pause(40)
         guard let answer else { return try fail(number, .connectionLost) }
         if chance.percent(condition.losesAnswer) { return try fail(number, .answerLost) }

@@ -13,8 +13,8 @@ struct CloudCall: Sendable {
     let settings: CallSettings
     /// The time by which the operation has to end, on the connection's clock; nil: no limit.
     let deadline: Duration?
-    /// The run of a long-lived operation, whose next process goes on with the request, and the request's place in it; nil: it is no part of one.
-    var longLivedRun: (progress: LongLivedProgress, ticket: ResponseKey)?
+    /// What a next process would have to know of the request; nil: none goes on with it.
+    var notes: AttemptNotes?
 
     /// The bytes of a successful answer.
     ///
@@ -57,7 +57,7 @@ struct CloudCall: Sendable {
         if endpoint.isChange, cloud.surface.isNative {
             var generator = SystemRandomNumberGenerator()
             attempts.request = RequestAttempt(using: &generator)
-            if let longLivedRun, var earlier = longLivedRun.progress.attempt(longLivedRun.ticket) {
+            if var earlier = notes?.last() {
                 // An earlier process has sent the request.
                 earlier.number &+= 1
                 attempts.request = earlier
@@ -66,9 +66,7 @@ struct CloudCall: Sendable {
         }
         var history = RetryHistory(start: cloud.clientEnvironment.now())
         while true {
-            if let longLivedRun, let request = attempts.request {
-                longLivedRun.progress.keep(request, longLivedRun.ticket)
-            }
+            if let request = attempts.request { notes?.note(request) }
             do {
                 return try await attemptOnce(attempts, needsUser: needsUser)
             } catch {

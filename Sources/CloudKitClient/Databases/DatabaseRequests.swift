@@ -187,7 +187,7 @@ package struct DatabaseRequests: Sendable {
         if let ticket, let kept = longLivedRun?.answer(ticket), let answer = try? read(kept) { return answer }
         let call = CloudCall(
             cloud: connection.cloud, scope: scope, endpoint: endpoint, body: body, settings: settings,
-            deadline: deadline, longLivedRun: ticket.flatMap { ticket in longLivedRun.map { ($0, ticket) } })
+            deadline: deadline, notes: ticket.flatMap { longLivedRun?.attempts(of: $0) })
         let bytes = try await call.answer(needsUser: needsUser)
         do {
             let answer = try read(bytes)

@@ -1,5 +1,4 @@
 import CloudKitDevice
-import CloudKitModel
 import Foundation
 import Synchronization
 
@@ -64,11 +63,12 @@ package final class LongLivedProgress: Sendable {
         if fits { store.keep(bytes, ticket, of: id) }
     }
 
-    /// The last attempt of a request whose answer did not come; nil: there was none.
-    func attempt(_ ticket: ResponseKey) -> RequestAttempt? { store.attempt(ticket, of: id) }
-
-    /// Notes an attempt before it is made.
-    func keep(_ attempt: RequestAttempt, _ ticket: ResponseKey) { store.keep(attempt, ticket, of: id) }
+    /// The attempts of a request, for the next process.
+    func attempts(of ticket: ResponseKey) -> AttemptNotes {
+        AttemptNotes(
+            last: { [store, id] in store.attempt(ticket, of: id) },
+            note: { [store, id] in store.keep($0, ticket, of: id) })
+    }
 
     /// Records that all responses have arrived; only the app's blocks are left to call.
     package func finish(at now: Date) {

@@ -46,7 +46,7 @@ import Testing
         #expect(follower.claimed.lostUntil == 1_600_000)
     }
 
-    @Test func `B-TM-15 what other devices know of a lost state is an error that names them once this one has accepted`()
+    @Test func `B-TM-15 an error that other devices cause says so once this one has accepted the restored state`()
         throws
     {
         let folder = FileManager.default.temporaryDirectory.path + "/epochs-" + UUID().uuidString
