@@ -63,7 +63,7 @@ extension DatabaseRequests {
         for offer in links {
             requests.append(
                 ShareInvitationRequest(
-                    shortGUID: offer.link.shortGUID, linkProof: await proof(of: offer.link, share: offer.share)))
+                    shortGUID: offer.link.shortGUID, linkProof: try await proof(of: offer.link, share: offer.share)))
         }
         let outcomes = try await invitations(.acceptShares, requests, needsUser: true)
         var results: [Result<OpenedRecord, CallFailure>] = []
@@ -80,12 +80,15 @@ extension DatabaseRequests {
     }
 
     /// Returns the proof that this account has the secret of a link, so that owner and administrators give it keys; nil if the
-    /// link has none, or this device has no keys.
-    private func proof(of link: ShareLink, share: RecordID) async -> [UInt8]? {
-        guard let secret = link.fragment.flatMap({ try? ShareLinkSecret(fragment: $0) }),
-            let keys = try? await self.in(.shared).zoneKeys(share.zoneID),
-            let identity = try? keys.access.secret.identity().publicIdentity
+    /// link has none.
+    ///
+    /// - Throws: Where this device has no keys, or could not look: a member who has joined without the proof never gets keys.
+    private func proof(of link: ShareLink, share: RecordID) async throws -> [UInt8]? {
+        guard connection.cloud.surface.isNative,
+            let secret = link.fragment.flatMap({ try? ShareLinkSecret(fragment: $0) })
         else { return nil }
+        let keys = try await self.in(.shared).zoneKeys(share.zoneID)
+        let identity = try keys.access.secret.identity().publicIdentity
         return secret.proof(
             of: keys.access.user, identity: identity.fingerprint,
             share: RecordAddress(zone: keys.place, name: share.recordName))

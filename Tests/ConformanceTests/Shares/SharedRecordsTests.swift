@@ -1,4 +1,6 @@
 import CloudKit
+import CloudKitDevice
+import CloudKitEncryption
 import Testing
 
 /// Uses of records that other users share.
@@ -66,6 +68,37 @@ import Testing
             #expect(ben.hasiCloudAccount)
             let nobody = try await home.ada.shareParticipant(forEmailAddress: "nobody@example.com").userIdentity
             #expect(nobody.userRecordID == nil && nobody.nameComponents == nil && !nobody.hasiCloudAccount)
+        }
+    }
+
+    @Test func `B-SHN-01 a device without the account's keys joins nothing by a link, and does once it has them`()
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let share = try await home.share(folder, with: [], publicPermission: .readWrite)
+            let accounts = home.cloud.accounts
+            let derivation = accounts.newDerivation(rounds: SigningDevice.rounds)
+            let password = "the operator's password"
+            let proof = try PasswordProof(password: password, salt: derivation.salt, rounds: derivation.rounds)
+            try await accounts.setPassword(proof: proof.bytes, derivation: derivation, email: "ben@example.com")
+            let phone = SigningDevice(home.cloud, "ben-2")
+            #expect(try await phone.enter(password, as: "ben@example.com") == .locked)
+            let error = await #expect(throws: CKError.self) { try await home.accept(share.url, on: phone.container) }
+            #expect(error?.code == .accountTemporarilyUnavailable)
+            // Nobody has joined who could never open anything.
+            #expect(
+                try asShare(try await home.ada.privateCloudDatabase.record(for: share.recordID)).participants.count == 1
+            )
+
+            #expect(try await home.signedIn.ben.enter(password, as: "ben@example.com") == .opened)
+            #expect(try await phone.enter(password, as: "ben@example.com") == .opened)
+            try await home.accept(share.url, on: phone.container)
+            let theirs = try await home.shared(zone)
+            #expect(try await secret("One", in: theirs, phone.container.sharedCloudDatabase) == "secret of One")
+            // The owner's device gives the key to the account, so that the user's other devices have it as well.
+            _ = try await home.ada.privateCloudDatabase.record(for: share.recordID)
+            #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "secret of One")
         }
     }
 }
