@@ -40,6 +40,8 @@ struct SharedKeys: Sendable {
     private(set) var statements: [String: HeldStatement] = [:]
     /// The reasons why statements of shares were refused: nothing is sealed for such a share.
     private(set) var distrusted: [String: EncryptionError] = [:]
+    /// Shares whose first epoch that can be opened is known.
+    private var searched: Set<String> = []
     /// The reasons why keys that the last answer offers were refused, by share.
     private var refusals: [String: CallFailure] = [:]
     /// The reasons why this device could not read what an answer says of shares, or not look again where another one may have overtaken it.
@@ -335,6 +337,48 @@ extension SharedKeys {
             }
         }
         noteAuthority(from: keys.epochs, of: share, for: access, isOwner: isOwner)
+    }
+
+    /// Returns the shares of which records need earlier epochs than those whose keys are known: answers carry the newest few of a share.
+    ///
+    /// - Returns: By share the lowest epoch whose key is known.
+    mutating func earlierEpochs(neededFor records: [String]) -> [String: UInt32] {
+        var needed: [String: UInt32] = [:]
+        for record in records {
+            if case .opened? = try? key(of: record) { continue }
+            for name in ancestors(of: record).union([record]) {
+                guard let protection = protections[name] else { continue }
+                for case .share(let share, let epoch) in protection.wraps.map(\.opener) {
+                    if let lowest = lowestKey(of: share), epoch < lowest { needed[share] = lowest }
+                }
+                if let wholeShare, zoneKeys[protection.epoch] == nil { needed[wholeShare] = lowestKey(of: wholeShare) }
+            }
+        }
+        return needed
+    }
+
+    /// The lowest epoch of a share whose key is known, if there may be earlier ones; nil: there are none.
+    private func lowestKey(of share: String) -> UInt32? {
+        searched.contains(share) ? nil : shareKeys[share]?.keys.min().flatMap { $0 > 1 ? $0 : nil }
+    }
+
+    /// Adds the keys of earlier epochs of a share, each of which the key ring of a later one holds.
+    ///
+    /// - Parameter epochs: Newest first, from the lowest one whose key is known.
+    mutating func addEarlier(_ epochs: [ShareKeyEpoch], of share: String) throws(CallFailure) {
+        let place = RecordAddress(zone: self.place, name: share)
+        let lowest = shareKeys[share]?.keys.min()
+        for epoch in epochs {
+            guard let key = key(of: share, epoch: UInt32(clamping: epoch.epoch)), let blob = epoch.blob else {
+                continue
+            }
+            do throws(EncryptionError) {
+                try addRing(try ShareKeyring(bytes: blob, share: place), key)
+            } catch {
+                throw CallFailure(error)
+            }
+        }
+        if shareKeys[share]?.keys.min() == lowest { searched.insert(share) }
     }
 
     /// Forgets keys of epochs that the owner meant to begin, where the cloud refused that, or an administrator was faster.

@@ -96,8 +96,29 @@ extension DatabaseRequests {
             let names = Set(found.map(\.id.recordName))
             for name in missing where !names.contains(name) { keys.shared.learn(nil, of: name) }
         }
+        if !keys.isOwn, connection.cloud.surface.isNative { await lookUpEarlierEpochs(&keys, for: sealed, in: zone) }
         connection.keys.keep(keys)
         return keys
+    }
+
+    /// Looks up earlier epochs of shares as far as records need them.
+    private func lookUpEarlierEpochs(_ keys: inout ZoneKeys, for records: [Record], in zone: ZoneID) async {
+        let names = records.map(\.id.recordName)
+        do {
+            while true {
+                let shares = keys.shared.earlierEpochs(neededFor: names)
+                if shares.isEmpty { return }
+                for (share, lowest) in shares.sorted(by: { $0.key < $1.key }) {
+                    let request = ShareKeysRequest(zoneID: zone, recordName: share, before: Int(lowest) + 1)
+                    let answer = try await call(.lookupShareKeys, request.wire(), needsUser: true) {
+                        try ShareKeysAnswer(wireAnswer: $0)
+                    }
+                    try keys.shared.addEarlier(answer.keys.epochs, of: share)
+                }
+            }
+        } catch {
+            keys.shared.lookUpFailure = CallFailure(error)
+        }
     }
 
     /// Takes in the keys that records offer. Shares of which the device has seen a later state are looked at again: another answer may

@@ -307,6 +307,46 @@ import Testing
         }
     }
 
+    @Test(arguments: [false, true])
+    func `B-TM-05 a member who joins after many key epochs opens what was sealed in the first`(isWhole: Bool)
+        async throws
+    {
+        try await SharingHousehold.run { home in
+            let (zone, folder, _) = try await home.makeFolder()
+            let ada = home.ada.privateCloudDatabase
+            let first = isWhole ? CKShare(recordZoneID: zone) : CKShare(rootRecord: folder)
+            try await home.invite(["ben"], to: first)
+            let saved = try await ada.modifyRecords(saving: isWhole ? [first] : [folder, first], deleting: [])
+            var share = try asShare(try #require(saved.saveResults[first.recordID]).get())
+            try await home.accept(share.url, on: home.ben)
+            let theirs = try await home.shared(zone)
+            share = try asShare(try await ada.record(for: share.recordID))
+            // An answer carries 16 epochs.
+            for _ in 0..<40 {
+                try await home.invite(["cat"], to: share)
+                share = try asShare(try await ada.save(share))
+                // Looking at the share gives the key, and begins the next epoch once it is due.
+                share = try asShare(try await ada.record(for: share.recordID))
+                try await home.remove("cat", from: share.recordID, by: home.ada)
+                share = try asShare(try await ada.record(for: share.recordID))
+            }
+            let dan = try await home.newcomer("dan")
+            try await home.invite(["dan"], to: share)
+            share = try asShare(try await ada.save(share))
+            try await home.accept(share.url, on: dan.container)
+            let epoch = try await ada.requests().looked(at: [share.recordID.recordName], in: zone.model).first?.sharing?
+                .keys?.epoch
+            #expect(epoch ?? 0 > 40)
+            let database = dan.container.sharedCloudDatabase
+            let page = try await database.recordZoneChanges(inZoneWith: theirs, since: nil)
+            for (_, result) in page.modificationResultsByID { _ = try result.get() }
+            #expect(try await secret("One", in: theirs, database) == "secret of One")
+            try await write("dan's", to: "One", in: theirs, database)
+            #expect(try await secret("One", in: theirs, home.ben.sharedCloudDatabase) == "dan's")
+            #expect(try await secret("One", in: zone, ada) == "dan's")
+        }
+    }
+
     @Test func `B-SHN-01 a one-time link opens the share for its first user only`() async throws {
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
