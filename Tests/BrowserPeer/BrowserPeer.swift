@@ -47,6 +47,7 @@ struct BrowserPeer {
             let id = CKRecord.ID(recordName: words[1], zoneID: zone)
             return try facts(try await container.sharedCloudDatabase.record(for: id))
         case "share": return try await share(words[0], access: words[1], email: words[2])
+        case "age": return try await age(words[0], count: Int(words[1]) ?? 0, leaving: words[2], joining: words[3])
         case "one-time": return try await addOneTimeLink(words[0])
         case "look": return ["participants": String(try await fetchShare(words[0]).participants.count)]
         case "retitle":
@@ -119,6 +120,32 @@ struct BrowserPeer {
             share.addParticipant(participant)
         }
         _ = try await database.modifyRecords(saving: [root, share], deleting: [])
+        return ["url": try await fetchShare(name).url?.absoluteString ?? ""]
+    }
+
+    /// Lets a participant come and go, each time with another key epoch of the share, and then another one come.
+    private static func age(
+        _ name: String, count: Int, leaving: String, joining: String
+    ) async throws -> [String: String] {
+        for _ in 0..<count {
+            var share = try await fetchShare(name)
+            share.addParticipant(try await container.shareParticipant(forEmailAddress: leaving))
+            _ = try await database.save(share)
+            // Looking at it gives the participant the key.
+            share = try await fetchShare(name)
+            guard
+                let participant = share.participants.first(where: {
+                    $0.userIdentity.lookupInfo?.emailAddress == leaving
+                })
+            else { throw Problem(reason: "no participant") }
+            share.removeParticipant(participant)
+            _ = try await database.save(share)
+        }
+        let share = try await fetchShare(name)
+        let participant = try await container.shareParticipant(forEmailAddress: joining)
+        participant.permission = .readWrite
+        share.addParticipant(participant)
+        _ = try await database.save(share)
         return ["url": try await fetchShare(name).url?.absoluteString ?? ""]
     }
 

@@ -40,7 +40,7 @@ struct SharedKeys: Sendable {
     private(set) var statements: [String: HeldStatement] = [:]
     /// The reasons why statements of shares were refused: nothing is sealed for such a share.
     private(set) var distrusted: [String: EncryptionError] = [:]
-    /// Shares whose first epoch that can be opened is known.
+    /// Shares whose first epoch that can be opened has been looked up for an answer.
     private var searched: Set<String> = []
     /// The reasons why keys that the last answer offers were refused, by share.
     private var refusals: [String: CallFailure] = [:]
@@ -187,6 +187,7 @@ struct SharedKeys: Sendable {
         refusals = [:]
         unconfirmed = [:]
         lookUpFailure = nil
+        searched = []
     }
 
     /// Notes whether the keys of a share that has come were refused.

@@ -136,7 +136,15 @@ extension Stage {
         let attack = attack
         try await lie { exchange in
             guard exchange.device == victim.name else { return }
-            exchange.change { $0.mutateRecord(name) { attack.forge(keys: &$0, facts) } }
+            let isKeys = exchange.endpoint == "shares/keys/lookup" && exchange.request.recordName == name
+            exchange.change { answer in
+                answer.mutateRecord(name) { attack.forge(keys: &$0, facts) }
+                guard isKeys else { return }
+                var share = JSON.object([])
+                share["shareKeys"] = answer
+                attack.forge(keys: &share, facts)
+                answer = share["shareKeys"] ?? answer
+            }
         } during: {
             try await read("secret text of the second epoch", of: "One", in: theirs, victim.shared)
             // Of the first epoch, whose key is in the keyring.

@@ -8,7 +8,7 @@ const subtle = globalThis.crypto?.subtle;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Data that does not open, is not what was stated, or has no key. `ckErrorCode` is `ENCRYPTION_ERROR` or `WAITING_FOR_KEY`. */
+/** Data that does not open, or is not what was stated: `ENCRYPTION_ERROR` or `WAITING_FOR_KEY`. */
 export class EncryptionError extends Error {
   constructor(reason, ckErrorCode = "ENCRYPTION_ERROR") {
     super(reason);
@@ -631,7 +631,7 @@ const curve = mod(-121665n * inverse(121666n));
 const little = (bytes) => bytes.reduceRight((value, byte) => (value << 8n) | BigInt(byte), 0n);
 const zero = [0n, 1n, 1n, 0n];
 
-// Points of edwards25519 in extended coordinates, of public data only: nothing here runs in constant time.
+// Points of edwards25519, of public data only: nothing here runs in constant time.
 function addPoints([x1, y1, z1, t1], [x2, y2, z2, t2]) {
   const a = mod((y1 - x1) * (y2 - x2));
   const b = mod((y1 + x1) * (y2 + x2));
@@ -1011,13 +1011,13 @@ class Keys {
       const answer = await database._call("records/lookup", { zoneID: zone.zoneID, records, desiredKeys: [] }, { isNative: true });
       found.push(...answer.records.filter((record) => !record.serverErrorCode && !record.deleted));
     }
-    for (const record of found) await this.learn(zone, record);
+    for (const record of found) await this.learn(zone, database, record);
     for (const name of names) if (!found.some((record) => record.recordName === name)) this.learnAbsence(zone, name);
     return found;
   }
 
-  async learn(zone, record) {
-    if (record.recordType === shareType) await this.learnShare(zone, record);
+  async learn(zone, database, record) {
+    if (record.recordType === shareType) await this.learnShare(zone, database, record);
     zone.standings.set(record.recordName, { parent: record.parent?.recordName, share: record.share?.recordName });
     const { protection } = record;
     zone.protections.set(record.recordName, protection ? readProtection(protection.epoch || 0, fromBase64(protection.keys || "")) : null);
@@ -1045,8 +1045,8 @@ class Keys {
     return secret || null;
   }
 
-  /** Opens the keys of a share that its record brings, and verifies what is shared with whom. */
-  async learnShare(zone, record) {
+  /** Opens the keys of a share, and verifies what is shared with whom. */
+  async learnShare(zone, database, record) {
     const name = record.recordName;
     const share = this.record(zone, name);
     const keys = record.shareKeys;
@@ -1060,7 +1060,11 @@ class Keys {
     zone.owners.delete(name);
     const slot = record.currentUserParticipant;
     const isOutdated = slot?.keyIdentity && slot.keyIdentity !== toHex(this.identity.fingerprint);
-    for (const item of (keys.epochs || []).toSorted((left, right) => right.epoch - left.epoch)) {
+    const epochs = keys.epochs || [];
+    for (let page = epochs; !zone.isOwn && page.length === 16 && epochs.length < 1e5; epochs.push(...page)) {
+      page = (await database._call("shares/keys/lookup", { zoneID: zone.zoneID, recordName: name, before: page[15].epoch }, { isNative: true })).epochs;
+    }
+    for (const item of epochs.toSorted((left, right) => right.epoch - left.epoch)) {
       const known = [...(zone.shareKeys.get(name)?.keys() || [])];
       if (!known.some((epoch) => epoch >= item.epoch)) {
         const opened = await this.openEpoch(zone, share, item, isOutdated ? null : slot?.participantId);
@@ -1094,7 +1098,7 @@ class Keys {
     return openLinkWrap(link, share, "", fromBase64(item.link)).catch(() => null);
   }
 
-  /** Refuses what an administrator signed whose right the owner's later epoch, or another administrator, has ended. */
+  /** Refuses what an administrator signed whose right has ended. */
   async checkOrder(zone, name, { epoch, right, identity, endedRights }) {
     const key = this.memory(`rights ${zone.key} ${name}`);
     const seen = (await kept.get(key)) || { epoch: 0, ended: [] };
@@ -1257,7 +1261,7 @@ class Keys {
       return record;
     }
     try {
-      await this.learn(zone, record);
+      await this.learn(zone, database, record);
       if (zone.distrusted.has(record.recordName)) throw zone.distrusted.get(record.recordName);
       return await this.openedRecord(zone, database, record, wanted, key);
     } catch (error) {
@@ -1336,7 +1340,7 @@ class Keys {
 
   // --- Sealing
 
-  /** Saves and deletes records of one zone, sealing what has to be sealed; returns results and errors in order. */
+  /** Saves and deletes records of one zone; returns results and errors in order. */
   async modify(database, zoneID, operations, { send, upload, root, desiredKeys, atomic }) {
     const zone = this.zone(zoneID);
     const isAtomic = atomic !== false && zone.zoneID.zoneName !== "_defaultZone";
@@ -1564,11 +1568,11 @@ class Keys {
 
   // --- Shares that begin
 
-  /** Gives a share that begins its first keys: derived by its owner, with a statement of what is shared with whom. */
+  /** Gives a share its first keys, with a statement of what is shared with whom. */
   async planShare(zone, database, planned, root) {
     const [{ record: share }] = planned;
     const zoneEpoch = await this.zoneEpoch(zone, database, true);
-    // In a later epoch records below the root may have to be sealed again: a device does that, and gives the share its keys.
+    // In a later epoch records below the root may have to be sealed again, which a device does.
     if (!zone.isOwn || zoneEpoch > 0) return;
     const place = this.record(zone, share.recordName);
     const epoch = zoneEpoch + 1;
@@ -1592,7 +1596,7 @@ class Keys {
     planned.push({ operationType: "forceUpdate", record: { recordName: root.recordName, fields: {} }, index: planned.length, shareKey: { name: share.recordName, epoch, key } });
   }
 
-  /** Participants as the statement names them; each gets the id by which the cloud will know it. */
+  /** Participants as the statement names them; each gets its id in the cloud. */
   async statedParticipants(share, place) {
     const participants = share.participants || [];
     if (participants.length === 0) return [];
