@@ -1,10 +1,10 @@
-import CloudKitClient
 import CloudKitDevice
 import Foundation
 import Synchronization
 import Testing
 
 @testable import CloudKit
+@testable import CloudKitClient
 
 /// Long-lived operations whose process ends while their request is under way: another process goes on with what the disk has at that moment.
 @Suite(.timeLimit(.minutes(20))) struct InterruptedOperationTests {
@@ -29,12 +29,20 @@ import Testing
             CKContainer(configuration: next, transport: HTTPTransport.shared, clientEnvironment: .system)
         }
 
-        /// Runs an operation, and copies the disk when the answer to its request was sent.
-        func interrupt(_ operation: CKModifyRecordsOperation) async {
+        /// Runs an operation, and copies the disk when the answer to its request was sent; or instead of the request that follows a look at the
+        /// zone.
+        func interrupt(_ operation: CKModifyRecordsOperation, afterLook: Bool = false) async {
             let folder = device.configuration.profilesFolder
             let (current, next) = (device.configuration.profile, next.profile)
-            network.interrupt("records/modify", .after) {
+            let copy: @Sendable () async -> Void = {
                 try? FileManager.default.copyItem(atPath: "\(folder)/\(current)", toPath: "\(folder)/\(next)")
+            }
+            if afterLook {
+                network.interrupt("zones/lookup", .after) { [network] in
+                    network.interrupt("records/modify", .before, by: copy)
+                }
+            } else {
+                network.interrupt("records/modify", .after, by: copy)
             }
             let configuration = CKOperation.Configuration()
             configuration.isLongLived = true
@@ -88,6 +96,32 @@ import Testing
                 #expect(record.encryptedValues["secret"] as? String == "sealed")
             }
             #expect(try await next.allLongLivedOperationIDs().isEmpty)
+        }
+    }
+
+    @Test func `B-OPS-06 B-TM-05 a save goes on in a zone whose keys were renewed meanwhile`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let device = try await Device(cloud)
+            let zone = try await device.container.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes")).zoneID
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note", zoneID: zone))
+            record.encryptedValues["secret"] = "sealed"
+            // Another process does so first, which this one learns when it saves.
+            try await device.device.container.privateCloudDatabase.requests().raiseKeyEpoch(of: zone.model)
+            let first = CKModifyRecordsOperation(recordsToSave: [record])
+            await device.interrupt(first, afterLook: true)
+
+            let next = device.nextContainer
+            let database = next.privateCloudDatabase
+            try await database.requests().raiseKeyEpoch(of: zone.model)
+            _ = try await database.recordZone(for: zone)
+            let found = try #require(
+                try await next.longLivedOperation(for: first.operationID) as? CKModifyRecordsOperation)
+            found.savePolicy = .allKeys
+            let outcomes = Mutex<[String]>([])
+            found.perRecordSaveBlock = { _, result in outcomes.withLock { $0.append(Self.outcome(result)) } }
+            await Device.run(found, in: next)
+            #expect(outcomes.withLock { $0 } == ["done"])
+            #expect(try await database.record(for: record.recordID).encryptedValues["secret"] == "sealed")
         }
     }
 

@@ -233,7 +233,8 @@ extension DatabaseRequests {
     func verified(_ zone: Zone, since before: HighestSeenEpochs?) -> Result<Zone, CallFailure> {
         guard scope != .public else { return .success(zone) }
         do throws(CallFailure) {
-            try connection.keys.see(zone, since: before)
+            // Answers that were kept while the app did not run are of any age.
+            try connection.keys.see(zone, since: longLivedRun == nil ? before : HighestSeenEpochs())
             return .success(zone)
         } catch {
             // A failure of the profile's own file is reported when values have to be sealed.
