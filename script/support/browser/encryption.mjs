@@ -156,19 +156,6 @@ export async function checkEncryption(check) {
   assert.match(pinned, /other ones than before/);
   say("a share by invitation: read and written by the participant's browser, the owner's device and browser");
 
-  // A share with a longer history of keys than an answer carries.
-  await ada("save", "aged", "", `${canaries.secret} aged`, canaries.file);
-  await ada("share", "aged", "none", "");
-  const { url: aged } = await ada("age", "aged", "34", people.mary, people.grace);
-  assert.deepEqual(await graceRun(`
-    const accepted = await container.acceptShares(${JSON.stringify(aged)});
-    if (accepted.hasErrors) return accepted.errors.map(String);
-    const response = await shared.fetchRecords("aged", { zoneID });
-    const count = (await shared.fetchRecords(response.records[0].share.recordName, { zoneID })).records[0].shareKeys.keyEpoch;
-    return [response.errors.map(String), response.records[0].fields.secret.value, count > 34];`),
-  [[], `${canaries.secret} aged`, true]);
-  say("a share with more key epochs than an answer carries opens for a new participant's browser");
-
   // A share by link.
   await ada("save", "linked", "", `${canaries.secret} linked`, canaries.file);
   await ada("save", "linked-child", "linked", `${canaries.secret} below`, canaries.file);
@@ -233,6 +220,20 @@ export async function checkEncryption(check) {
 
   checkSilence(check, [link, begun]);
   void user;
+
+  // A share with a longer history of keys than an answer carries.
+  await ada("save", "aged", "", `${canaries.secret} aged`, canaries.file);
+  await ada("share", "aged", "none", "");
+  const { url: aged } = await ada("age", "aged", "34", people.mary, people.grace);
+  assert.deepEqual(await graceRun(`
+    const accepted = await container.acceptShares(${JSON.stringify(aged)});
+    if (accepted.hasErrors) return accepted.errors.map(String);
+    const response = await shared.fetchRecords("aged", { zoneID });
+    const count = (await shared.fetchRecords(response.records[0].share.recordName, { zoneID })).records[0].shareKeys.keyEpoch;
+    return [response.errors.map(String), response.records[0].fields.secret.value, count > 34];`),
+  [[], `${canaries.secret} aged`, true]);
+  say("a share with more key epochs than an answer carries opens for a new participant's browser");
+
   for (const each of [page, grace, mary]) await each.close();
 }
 

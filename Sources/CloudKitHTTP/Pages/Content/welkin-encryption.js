@@ -850,7 +850,7 @@ export async function restore(connection) {
   return (await kept.get(accountKey(connection, connection.user.userRecordName))) || null;
 }
 
-/** Removes the keys, and with `memory` what was remembered of identities, epochs and links. */
+/** Removes the keys, and with `memory` what was remembered. */
 export async function forget(connection, kinds = ["account", "memory"]) {
   if (globalThis.indexedDB) for (const kind of kinds) await kept.remove(`${kind} ${connection.place} `);
 }
@@ -1062,7 +1062,7 @@ class Keys {
     const isOutdated = slot?.keyIdentity && slot.keyIdentity !== toHex(this.identity.fingerprint);
     const epochs = keys.epochs || [];
     for (let page = epochs; !zone.isOwn && page.length === 16 && epochs.length < 1e5; epochs.push(...page)) {
-      page = (await database._call("shares/keys/lookup", { zoneID: zone.zoneID, recordName: name, before: page[15].epoch }, { isNative: true })).epochs;
+      page = (await database._call("shares/keys/lookup", { zoneID: zone.zoneID, recordName: name, before: page[15].epoch }, { isNative: true }).catch(() => 0)).epochs || [];
     }
     for (const item of epochs.toSorted((left, right) => right.epoch - left.epoch)) {
       const known = [...(zone.shareKeys.get(name)?.keys() || [])];
