@@ -287,9 +287,7 @@ import Testing
             let (one, two) = (SigningDevice(cloud, "one"), SigningDevice(cloud, "two"))
             _ = try await one.signUp(Self.password)
             let secret = try one.secret
-            let derivation = cloud.accounts.newDerivation(rounds: SigningDevice.rounds)
-            let proof = try PasswordProof(password: Self.other, salt: derivation.salt, rounds: derivation.rounds)
-            try await cloud.accounts.setPassword(proof: proof.bytes, derivation: derivation, email: "ada@example.com")
+            try await cloud.setPassword(Self.other, of: "ada@example.com")
             // A device without the keys is signed in and cannot open anything.
             #expect(try await two.enter(Self.other) == .locked)
             #expect(try await two.container.accountStatus() == .temporarilyUnavailable)

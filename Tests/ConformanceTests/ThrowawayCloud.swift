@@ -148,6 +148,13 @@ struct ThrowawayCloud: Sendable {
 
     var accounts: Accounts { accountStore.accounts }
 
+    /// Sets a user's password as the operator, which opens no keys.
+    func setPassword(_ password: String, of email: String) async throws {
+        let derivation = accounts.newDerivation(rounds: SigningDevice.rounds)
+        let proof = try PasswordProof(password: password, salt: derivation.salt, rounds: derivation.rounds)
+        try await accounts.setPassword(proof: proof.bytes, derivation: derivation, email: email)
+    }
+
     var keychains: Keychains {
         accountStore.keychains(ProofLimiter(roundsMin: 10))
     }

@@ -173,7 +173,7 @@ final class FeedApp: Sendable {
         let id = record.recordID
         guard id.zoneID.zoneName != NotesApp.zone.zoneID.zoneName else { return }
         history.observe(record, at: history.place(id.zoneID, of: device), keys: nil)
-        guard record.recordType == "Item", !id.recordName.hasPrefix("Root") else { return }
+        guard record.recordType == "Item", !Place.isRoot(id.recordName) else { return }
         memory.value.zones[Self.key(id.zoneID)]?.stamps[id.recordName] = record["stamp"] as? Int ?? 0
     }
 

@@ -347,7 +347,7 @@ struct Step {
         do {
             let stamps = try await history.stamps(
                 question, at: place, in: database, keys: keys, pageMax: chance.percent(50) ? 2 : 100)
-            for (name, stamp) in stamps where !name.hasPrefix("Root") && !question.matches(Content(stamp: stamp)) {
+            for (name, stamp) in stamps where !Place.isRoot(name) && !question.matches(Content(stamp: stamp)) {
                 history.violated("\(question.format) found \(place.cell(name)) with \(stamp)")
             }
         } catch {

@@ -66,7 +66,7 @@ extension History {
             } else {
                 let feed = try await feed(of: place, database)
                 let found = try await found("Item", at: place, in: database)
-                if feed != found.filter({ !$0.key.hasPrefix("Root") }) {
+                if feed != found.filter({ !Place.isRoot($0.key) }) {
                     violated(
                         "the feed of \(user)/\(zone.zoneID.zoneName) differs from its records: \(difference(feed, found))"
                     )
@@ -127,7 +127,7 @@ extension History {
             for question in chance.some(3, of: Content.questions(chance)) {
                 let found = try await stamps(
                     question, at: place, in: database, pageMax: chance.percent(50) ? 3 : 100
-                ).filter { !$0.key.hasPrefix("Root") }
+                ).filter { !Place.isRoot($0.key) }
                 let matching = expected.filter { question.matches(Content(stamp: $0.value)) }
                 if found != matching {
                     violated(

@@ -9,7 +9,7 @@ extension History {
     ///   - keys: The fields that were asked for; nil: all.
     ///   - hasContents: Whether the contents of files were fetched.
     func observe(_ record: CKRecord, at place: Place, keys: [String]?, hasContents: Bool = true) {
-        guard ["Item", "Post"].contains(record.recordType), !record.recordID.recordName.hasPrefix("Root") else {
+        guard ["Item", "Post"].contains(record.recordType), !Place.isRoot(record.recordID.recordName) else {
             return
         }
         let cell = place.cell(record.recordID.recordName)
@@ -114,7 +114,7 @@ extension History {
 
     private func take(_ record: CKRecord, _ id: CKRecord.ID, _ place: Place, _ known: inout Followed) {
         observe(record, at: place, keys: nil)
-        guard record.recordType == "Item", !id.recordName.hasPrefix("Root") else { return }
+        guard record.recordType == "Item", !Place.isRoot(id.recordName) else { return }
         known.stamps[id.recordName] = record["stamp"] as? Int ?? 0
     }
 

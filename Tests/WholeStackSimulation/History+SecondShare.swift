@@ -42,8 +42,7 @@ extension History {
             _ = try await owner.privateCloudDatabase.record(for: share.recordID)
         }
         let zoneID = CKRecordZone.ID(zoneName: root.zoneID.zoneName, ownerName: circleOwnerName)
-        let database = app.container.sharedCloudDatabase
-        let zones = try await database.allRecordZones().map(\.zoneID)
+        let zones = try await app.container.sharedCloudDatabase.allRecordZones().map(\.zoneID)
         if zones != [zoneID] { violated("the observer sees the zones \(zones.map(\.zoneName))") }
         let place = Place(
             owner: sharing.owner, scope: .shared, zoneID: zoneID, writes: .none,
@@ -53,16 +52,7 @@ extension History {
         for (cell, stamp) in content where cell.owner == sharing.owner && cell.zone == root.zoneID.zoneName {
             if !ledger.isShared(stamp, by: sharing.owner) { expected[cell.name] = stamp }
         }
-        for name in [observer.name, "reader-\(observer.name)"] {
-            let follower = Follower(device: name, life: 0, owner: sharing.owner, zone: zoneID.zoneName)
-            if name != observer.name { followed.value[follower] = nil }
-            do {
-                try await follow(follower, place, database, pageMax: chance.percent(50) ? 3 : nil)
-            } catch let error as CKError where error.code == .changeTokenExpired {
-                try await follow(follower, place, database)
-            }
-            let known = followed.value[follower]?.stamps ?? [:]
-            if known != expected { violated("\(name) knows the zone otherwise: \(difference(known, expected))") }
-        }
+        try await judgeFollowing(
+            observer, app, place, expected, endingWith: [.changeTokenExpired], pageMax: chance.percent(50) ? 3 : nil)
     }
 }

@@ -160,12 +160,23 @@ extension History {
         guard try await database.allRecordZones().contains(where: { $0.zoneID == place.zoneID }) else {
             return violated("\(device.name) does not see the zone whose share \(device.user.name) has accepted")
         }
+        try await judgeFollowing(device, app, place, expected, endingWith: [.changeTokenExpired, .zoneNotFound])
+    }
+
+    /// Compares what a feed shows that is followed, and one that is read from the beginning.
+    ///
+    /// - Parameter ends: After which errors an app begins again.
+    func judgeFollowing(
+        _ device: SimulatedDevice, _ app: SimulatedDevice.Booted, _ place: Place, _ expected: [String: Int],
+        endingWith ends: Set<CKError.Code>, pageMax: Int? = nil
+    ) async throws {
+        let database = app.container.sharedCloudDatabase
         for name in [device.name, "reader-\(device.name)"] {
             let key = Follower(device: name, life: app.life, owner: place.owner, zone: place.zoneID.zoneName)
             if name != device.name { followed.value[key] = nil }
             do {
-                try await follow(key, place, database)
-            } catch let error as CKError where error.code == .changeTokenExpired || error.code == .zoneNotFound {
+                try await follow(key, place, database, pageMax: pageMax)
+            } catch let error as CKError where ends.contains(error.code) {
                 try await follow(key, place, database)
             }
             let known = followed.value[key]?.stamps ?? [:]

@@ -160,7 +160,7 @@ actor MirrorApp: CKSyncEngineDelegate {
     private func take(_ record: CKRecord) {
         let id = record.recordID
         history.observe(record, at: history.place(id.zoneID, of: device), keys: nil)
-        guard record.recordType == "Item", !id.recordName.hasPrefix("Root") else { return }
+        guard record.recordType == "Item", !Place.isRoot(id.recordName) else { return }
         remember(record)
     }
 

@@ -35,6 +35,8 @@ struct Place: Sendable {
     func cell(_ name: String) -> Cell { Cell(owner: owner, zone: zoneID.zoneName, name: name) }
     /// The place of a share, whose title is its content.
     func shareCell(_ name: String) -> Cell { Cell(owner: owner, zone: zoneID.zoneName + " share", name: name) }
+    /// Whether a name is that of the root of a tree.
+    static func isRoot(_ name: String) -> Bool { name.hasPrefix("Root") }
     func id(_ name: String) -> CKRecord.ID { CKRecord.ID(recordName: name, zoneID: zoneID) }
 
     func database(_ container: CKContainer) -> CKDatabase { container.database(with: scope) }

@@ -276,12 +276,14 @@ extension CKSyncEngine {
             then: { state in
                 let isOffered = state.offerAgain(lost)
                 if withholds { state.withhold(in: zone) }
-                state.noteKeys(of: page, in: zone)
+                if let keys = page.keys { state.note(keys, in: zone) }
                 let isDeletedAgain = state.add(again.map { .deleteRecord($0) })
                 let isNew = state.noteZoneChanges(
                     zone, saved: saved, deleted: deleted, token: page.syncToken, isLast: isLast, now: now)
                 return isNew || isOffered || isDeletedAgain
-            }, reportsState: reportsState || !lost.isEmpty || withholds || !again.isEmpty || page.awaitsKeys)
+            },
+            reportsState: reportsState || !lost.isEmpty || withholds || !again.isEmpty
+                || page.keys?.areAwaited == true)
         if !again.isEmpty || !lost.isEmpty { automation?.wantSend() }
     }
 

@@ -253,12 +253,12 @@ struct SyncState: Sendable {
     mutating func withhold(in zone: CKRecordZone.ID) { zones[zone, default: ZoneProgress()].withholdsRecords = true }
 
     /// Notes with which keys a page was opened: the zone is read again where new ones have come since records could not be opened.
-    mutating func noteKeys(of page: OpenedChanges, in zone: CKRecordZone.ID) {
-        if let known = zones[zone]?.keyStateOfUnopened, page.hasShares, page.keyState != known {
+    mutating func note(_ keys: OpenedChanges.Keys, in zone: CKRecordZone.ID) {
+        if let known = zones[zone]?.keyStateOfUnopened, keys.hasShares, keys.state != known {
             zones[zone]?.keyStateOfUnopened = nil
             zones[zone]?.hasNewKeys = true
         }
-        if page.awaitsKeys { zones[zone, default: ZoneProgress()].keyStateOfUnopened = page.keyState }
+        if keys.areAwaited { zones[zone, default: ZoneProgress()].keyStateOfUnopened = keys.state }
     }
 
     /// The zones whose end is not to be reported if a feed that is read from the beginning does not name them.

@@ -345,6 +345,8 @@ extension SharedKeys {
     /// - Returns: By share the lowest epoch whose key is known.
     mutating func earlierEpochs(neededFor records: [String]) -> [String: UInt32] {
         var needed: [String: UInt32] = [:]
+        // Of nearly every share the first epoch is known.
+        guard shareKeys.keys.contains(where: { lowestKey(of: $0) != nil }) else { return needed }
         for record in records {
             if case .opened? = try? key(of: record) { continue }
             for name in ancestors(of: record).union([record]) {

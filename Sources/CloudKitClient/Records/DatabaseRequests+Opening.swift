@@ -188,13 +188,16 @@ extension DatabaseRequests {
             _ = try await zoneKeys(page.zoneID)
         }
         let opened = await opened(records, desiredKeys: desiredKeys)
-        try await checkFailures(
-            opened.compactMap { if case .failure(let failure) = $0.values { failure } else { nil } }, of: page)
+        let failures = opened.compactMap { if case .failure(let failure) = $0.values { failure } else { nil } }
+        try await checkFailures(failures, of: page)
         let deleted = page.events.compactMap { if case .deleted(let gone) = $0 { gone.recordName } else { nil } }
         forget(deleted, in: page.zoneID, incarnation: exchange?.incarnation)
         var changes = OpenedChanges(page, records: opened, in: address)
-        if scope == .shared, changes.hasShares || changes.awaitsKeys {
-            changes.keyState = try await zoneKeys(page.zoneID).shared.keyState
+        let hasShares = records.contains { $0.sharing != nil }
+        let awaitsKeys = failures.contains { if case .waitingForKey = $0 { true } else { false } }
+        if scope == .shared, hasShares || awaitsKeys {
+            changes.keys = OpenedChanges.Keys(
+                state: try await zoneKeys(page.zoneID).shared.keyState, hasShares: hasShares, areAwaited: awaitsKeys)
         }
         return changes
     }

@@ -54,8 +54,8 @@ package struct OpenedChanges: Sendable {
     package var moreComing: Bool
     /// The client change token of the zone's last save; nil: none was given (B-BAT-11).
     package var clientChangeToken: [UInt8]?
-    /// A number that changes with each new key of the zone's shares; 0 in the user's own zones.
-    package var keyState = 0
+    /// What the page shows of the keys of another user's zone; nil: nothing, as in the user's own.
+    package var keys: Keys?
 
     /// Creates a page whose changed records are replaced by their opened forms, which are in the same order.
     package init(_ page: ZoneChangesPage, records: [OpenedRecord], in address: DatabaseAddress?) {
@@ -73,16 +73,14 @@ package struct OpenedChanges: Sendable {
 }
 
 extension OpenedChanges {
-    /// A Boolean value that indicates whether the page has a share, whose keys may be new.
-    package var hasShares: Bool { records.contains { $0.record.sharing != nil } }
-
-    /// A Boolean value that indicates whether records of the page are sealed under keys that this device does not have.
-    package var awaitsKeys: Bool {
-        records.contains { if case .failure(.waitingForKey) = $0.values { true } else { false } }
-    }
-
-    private var records: some Sequence<OpenedRecord> {
-        events.lazy.compactMap { if case .changed(let item) = $0 { try? item.result.get() } else { nil } }
+    /// What a page shows of the keys of a zone's shares.
+    package struct Keys: Sendable {
+        /// A number that changes with each new key.
+        package var state: Int
+        /// Whether the page has a share, whose keys may be new.
+        package var hasShares: Bool
+        /// Whether records of the page are sealed under keys that this device does not have.
+        package var areAwaited: Bool
     }
 }
 

@@ -21,14 +21,15 @@ struct FeedPage: Sendable {
     /// nil: every type; deletions of any type are always reported (docs/web-services.md §8.3).
     let recordTypes: Set<String>?
 
+    /// - Parameter bytesLeft: The bytes that the whole answer has left; without any, the page takes nothing.
     init(
-        resultsMax: Int, bytesMax: Int, skippedEntriesMax: Int, silentDeletions: UInt64, recordTypes: Set<String>?
+        of request: ZoneChangesRequest, by caller: Caller, limits: Limits, silentDeletions: UInt64, bytesLeft: Int
     ) {
-        self.resultsMax = resultsMax
-        self.bytesMax = bytesMax
-        self.skippedEntriesMax = skippedEntriesMax
+        resultsMax = bytesLeft > 0 ? limits.pageItems(wanted: request.resultsLimit, by: caller) : 0
+        bytesMax = min(limits.pageBytesMax, bytesLeft)
+        skippedEntriesMax = limits.skippedEntriesMax
         self.silentDeletions = silentDeletions
-        self.recordTypes = recordTypes
+        recordTypes = request.desiredRecordTypes.map(Set.init)
     }
 
     /// Looks at the next entry; false when the page is full without it.

@@ -204,11 +204,8 @@ private struct ZoneFeedReader: Sendable {
     }
 
     private func newPage(_ request: ZoneChangesRequest, silentDeletions: UInt64, _ bytesLeft: Int) -> FeedPage {
-        let wanted = limits.pageItems(wanted: request.resultsLimit, by: place.caller)
-        return FeedPage(
-            resultsMax: bytesLeft > 0 ? wanted : 0, bytesMax: min(limits.pageBytesMax, bytesLeft),
-            skippedEntriesMax: limits.skippedEntriesMax, silentDeletions: silentDeletions,
-            recordTypes: request.desiredRecordTypes.map(Set.init))
+        FeedPage(
+            of: request, by: place.caller, limits: limits, silentDeletions: silentDeletions, bytesLeft: bytesLeft)
     }
 
     /// Reads on until the page is full or the feed ends.

@@ -76,11 +76,8 @@ struct MemberFeed {
             position = Position(version: 0, within: 0)
             baseline = newest
         }
-        let wanted = limits.pageItems(wanted: request.resultsLimit, by: place.caller)
         page = FeedPage(
-            resultsMax: bytesLeft > 0 ? wanted : 0, bytesMax: min(limits.pageBytesMax, bytesLeft),
-            skippedEntriesMax: limits.skippedEntriesMax, silentDeletions: baseline,
-            recordTypes: request.desiredRecordTypes.map(Set.init))
+            of: request, by: place.caller, limits: limits, silentDeletions: baseline, bytesLeft: bytesLeft)
     }
 
     private static func isCurrent(

@@ -1,6 +1,4 @@
 import CloudKit
-import CloudKitDevice
-import CloudKitEncryption
 import Testing
 
 /// Uses of records that other users share.
@@ -77,11 +75,8 @@ import Testing
         try await SharingHousehold.run { home in
             let (zone, folder, _) = try await home.makeFolder()
             let share = try await home.share(folder, with: [], publicPermission: .readWrite)
-            let accounts = home.cloud.accounts
-            let derivation = accounts.newDerivation(rounds: SigningDevice.rounds)
             let password = "the operator's password"
-            let proof = try PasswordProof(password: password, salt: derivation.salt, rounds: derivation.rounds)
-            try await accounts.setPassword(proof: proof.bytes, derivation: derivation, email: "ben@example.com")
+            try await home.cloud.setPassword(password, of: "ben@example.com")
             let phone = SigningDevice(home.cloud, "ben-2")
             #expect(try await phone.enter(password, as: "ben@example.com") == .locked)
             let error = await #expect(throws: CKError.self) { try await home.accept(share.url, on: phone.container) }

@@ -16,6 +16,13 @@ actor OneBatch: CKSyncEngineDelegate {
         self.meanwhile = meanwhile
     }
 
+    /// Makes an engine that sends the batch when it is told to.
+    nonisolated func engine(on database: CKDatabase) -> CKSyncEngine {
+        var configuration = CKSyncEngine.Configuration(database: database, stateSerialization: nil, delegate: self)
+        configuration.automaticallySync = false
+        return CKSyncEngine(configuration)
+    }
+
     func handleEvent(_ event: CKSyncEngine.Event, syncEngine: CKSyncEngine) async {
         if case .sentRecordZoneChanges(let event) = event { sent.append(event) }
     }

@@ -160,10 +160,7 @@ import Testing
                 return child
             }
             let delegate = OneBatch(CKSyncEngine.RecordZoneChangeBatch(recordsToSave: children + [root]))
-            var configuration = CKSyncEngine.Configuration(
-                database: database, stateSerialization: nil, delegate: delegate)
-            configuration.automaticallySync = false
-            let engine = CKSyncEngine(configuration)
+            let engine = delegate.engine(on: database)
             engine.state.hasPendingUntrackedChanges = true
             try await engine.sendChanges()
             let sent = await delegate.sent
@@ -185,10 +182,7 @@ import Testing
                 return record
             }
             let delegate = OneBatch(CKSyncEngine.RecordZoneChangeBatch(recordsToSave: records))
-            var configuration = CKSyncEngine.Configuration(
-                database: database, stateSerialization: nil, delegate: delegate)
-            configuration.automaticallySync = false
-            let engine = CKSyncEngine(configuration)
+            let engine = delegate.engine(on: database)
             engine.state.hasPendingUntrackedChanges = true
             try await engine.sendChanges()
             #expect(await delegate.sent.map(\.savedRecords.count) == [50])
@@ -210,10 +204,7 @@ import Testing
             }
             #expect(pending?.atomicByZone == false)
             let delegate = OneBatch(batch)
-            var configuration = CKSyncEngine.Configuration(
-                database: database, stateSerialization: nil, delegate: delegate)
-            configuration.automaticallySync = false
-            let engine = CKSyncEngine(configuration)
+            let engine = delegate.engine(on: database)
             await expect(.partialFailure) { try await engine.sendChanges() }
             #expect(await delegate.sent.flatMap(\.failedRecordSaves).map(\.error.code) == [.serverRecordChanged])
             #expect(try await database.record(for: fresh.recordID).recordChangeTag != nil)
@@ -229,10 +220,7 @@ import Testing
             let again = CKRecord(recordType: "T", recordID: taken.recordID)
             let fresh = CKRecord(recordType: "T", recordID: .init(recordName: "fresh", zoneID: zone.zoneID))
             let delegate = OneBatch(.init(recordsToSave: [again, fresh], atomicByZone: true))
-            var configuration = CKSyncEngine.Configuration(
-                database: database, stateSerialization: nil, delegate: delegate)
-            configuration.automaticallySync = false
-            let engine = CKSyncEngine(configuration)
+            let engine = delegate.engine(on: database)
             await expect(.partialFailure) { try await engine.sendChanges() }
             let failed = await delegate.sent.flatMap(\.failedRecordSaves)
             #expect(Set(failed.map(\.error.code)) == [.serverRecordChanged, .batchRequestFailed])
@@ -246,10 +234,7 @@ import Testing
             let zone = try await database.save(CKRecordZone(zoneName: "Z"))
             let record = CKRecord(recordType: "T", recordID: .init(recordName: "r", zoneID: zone.zoneID))
             let delegate = OneBatch(.init(recordsToSave: [record]))
-            var configuration = CKSyncEngine.Configuration(
-                database: database, stateSerialization: nil, delegate: delegate)
-            configuration.automaticallySync = false
-            let engine = CKSyncEngine(configuration)
+            let engine = delegate.engine(on: database)
             await expect(.invalidArguments) {
                 try await engine.sendChanges(.init(scope: .allExcluding([zone.zoneID])))
             }
