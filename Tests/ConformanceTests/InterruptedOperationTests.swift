@@ -1,4 +1,6 @@
 import CloudKitDevice
+import CloudKitTesting
+import FaultyNetwork
 import Foundation
 import Synchronization
 import Testing
@@ -25,8 +27,10 @@ import Testing
         }
 
         /// The device's app in its next process.
-        var nextContainer: CKContainer {
-            CKContainer(configuration: next, transport: HTTPTransport.shared, clientEnvironment: .system)
+        var nextContainer: CKContainer { nextContainer(over: HTTPTransport.shared, .system) }
+
+        func nextContainer(over network: any Transport, _ clientEnvironment: ClientClock) -> CKContainer {
+            CKContainer(configuration: next, transport: network, clientEnvironment: clientEnvironment)
         }
 
         /// Runs an operation, and copies the disk when the answer to its request was sent; or instead of the request that follows a look at the
@@ -122,6 +126,35 @@ import Testing
             await Device.run(found, in: next)
             #expect(outcomes.withLock { $0 } == ["done"])
             #expect(try await database.record(for: record.recordID).encryptedValues["secret"] == "sealed")
+        }
+    }
+
+    @Test func `B-OPS-06 B-THR-07 a resumed save whose files cannot be sent may have been saved`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let device = try await Device(cloud)
+            let zone = try await device.container.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes")).zoneID
+            let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note", zoneID: zone))
+            let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+            try Data("a file".utf8).write(to: file)
+            defer { try? FileManager.default.removeItem(at: file) }
+            record["file"] = CKAsset(fileURL: file)
+            let first = CKModifyRecordsOperation(recordsToSave: [record])
+            await device.interrupt(first)
+
+            let clock = TestClock()
+            let network = FaultyTransport(over: HTTPTransport.shared, clientEnvironment: clock.clientEnvironment) {
+                $0.url.path.hasSuffix("assets/upload") ? .unreachable : nil
+            }
+            let next = device.nextContainer(over: network, clock.clientEnvironment)
+            let found = try #require(
+                try await next.longLivedOperation(for: first.operationID) as? CKModifyRecordsOperation)
+            let end = Mutex<CKError.Code?>(nil)
+            found.modifyRecordsResultBlock = { result in
+                if case .failure(let error) = result { end.withLock { $0 = (error as? CKError)?.code } }
+            }
+            await Device.run(found, in: next)
+            #expect(end.withLock { $0 } == .networkFailure)
+            #expect(network.injectedFaults.contains(.unreachable))
         }
     }
 

@@ -48,17 +48,24 @@ extension History {
         }
         own.first?.notesEndings?.note()
         trail.note("\(user.name) signs up again")
-        for device in own {
-            followed.value = followed.value.filter { $0.key.device != device.name }
-            do {
-                for (_, feed) in device.app?.feeds.value.sorted(by: { $0.key.rawValue < $1.key.rawValue }) ?? [] {
-                    try feed.forgetUser()
-                }
-            } catch {
-                violated("\(device.name) cannot forget its user: \(error)")
-            }
-        }
+        for device in own { device.hasFormerUser.value = true }
         for other in chance.some(own.count, of: own) { await signIn(other) }
+    }
+
+    /// Lets the apps of a device forget what the user had whose account was deleted, once its new user has signed in: until then requests
+    /// with the old session may be answered for some seconds.
+    func forgetFormerUser(of device: SimulatedDevice) {
+        guard device.hasFormerUser.value else { return }
+        device.hasFormerUser.value = false
+        device.feedDisks.value = [:]
+        followed.value = followed.value.filter { $0.key.device != device.name }
+        do {
+            for (_, feed) in device.app?.feeds.value.sorted(by: { $0.key.rawValue < $1.key.rawValue }) ?? [] {
+                try feed.forgetUser()
+            }
+        } catch {
+            violated("\(device.name) cannot forget its user: \(error)")
+        }
     }
 
     private func remove(_ user: SimulatedUser, from cloud: Cloud) async throws {

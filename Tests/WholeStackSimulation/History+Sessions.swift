@@ -43,6 +43,7 @@ extension History {
                 try await device.signIn()
                 device.isSignedOut.value = false
                 device.isVisited.value = false
+                forgetFormerUser(of: device)
                 return trail.note("\(device.name) signs in")
             } catch {
                 trail.note("\(device.name) cannot sign in: \(error)")

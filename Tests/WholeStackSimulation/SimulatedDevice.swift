@@ -70,6 +70,8 @@ final class SimulatedDevice: Sendable {
     let isSignedOut = Shared(false)
     /// Whether another user is signed in on the device, or soon.
     let isVisited = Shared(false)
+    /// Whether apps have what the user had whose account was deleted.
+    let hasFormerUser = Shared(false)
     /// The number of steps that are under way.
     let steps = Shared(0)
     /// Whether a sign-in with the right password did not open the account's keys.

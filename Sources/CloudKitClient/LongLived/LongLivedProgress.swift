@@ -53,6 +53,13 @@ package final class LongLivedProgress: Sendable {
         }
     }
 
+    /// Returns whether an earlier process has sent the next request of an endpoint, and has no answer.
+    func awaitsAnswer(of endpoint: CloudEndpoint) -> Bool {
+        let number = progress.withLock { $0.asked[endpoint.path, default: 0] }
+        let next = ResponseKey(endpoint: endpoint.path, number: number)
+        return store.answer(next, id) == nil && store.attempt(next, of: id) != nil
+    }
+
     func answer(_ ticket: ResponseKey) -> [UInt8]? { store.answer(ticket, id) }
 
     func keep(_ bytes: [UInt8], _ ticket: ResponseKey) {

@@ -38,10 +38,19 @@ extension DatabaseRequests {
                 series.answered()
                 await deliver(outcomes)
             } catch {
-                let failure = try series.failed(CallFailure(error))
+                let failure = try series.failed(consideringEarlierProcess(CallFailure(error)))
                 await deliver(batch.items.map { ModifyItemOutcome(item: $0, result: .failure(failure)) })
             }
         }
+    }
+
+    /// Returns the failure of a batch before its records were sent: not one that says that nothing was saved, where an earlier process has
+    /// sent them.
+    private func consideringEarlierProcess(_ failure: CallFailure) -> CallFailure {
+        guard failure.saysNothingOfEarlierAttempts, longLivedRun?.awaitsAnswer(of: .modifyRecords) == true else {
+            return failure
+        }
+        return .transport(.connectionLost)
     }
 
     /// Sends one zone's part of a plan, after the files of its records.
@@ -83,7 +92,7 @@ extension DatabaseRequests {
                 series.answered()
                 await deliver(fetched)
             } catch {
-                let failure = try series.failed(CallFailure(error))
+                let failure = try series.failed(consideringEarlierProcess(CallFailure(error)))
                 await deliver(
                     names.map {
                         FetchedItem(id: RecordID(recordName: $0, zoneID: zone), result: .failure(failure))
