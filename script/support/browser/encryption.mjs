@@ -234,6 +234,37 @@ export async function checkEncryption(check) {
   [[], `${canaries.secret} aged`, true]);
   say("a share with more key epochs than an answer carries opens for a new participant's browser");
 
+  // The zone has later key epochs now, as has one in which sharing has ended.
+  const tardy = await run(`
+    const response = await db.saveRecords({ recordName: "late", recordType: "Note", fields: { secret: { value: "${canaries.browser} late", isEncrypted: true } } }, { zoneID });
+    await db.createShare(response.records[0], { zoneID, participants: [{ emailAddress: "${people.grace}" }] }).then((share) => window.late = share);
+    return window.late.url;`);
+  const tardyAtGrace = `const response = await shared.fetchRecords("late", { zoneID }); return response.errors.map((error) => error.ckErrorCode)[0] ?? response.records[0].fields.secret.value`;
+  assert.equal(await graceRun(`
+    const accepted = await container.acceptShares(${JSON.stringify(tardy)});
+    if (accepted.hasErrors) return accepted.errors.map(String);
+    ${tardyAtGrace}`), "WAITING_FOR_KEY");
+  assert.equal((await ada("look", "late")).participants, "2");
+  welkin("share", "confirm", "--yes", ...device("ada"));
+  await ada("look", "late");
+  assert.equal(await graceRun(tardyAtGrace), `${canaries.browser} late`);
+  const ended = await run(`
+    window.later = { zoneName: "Later" };
+    await db.saveRecordZones({ zoneID: later });
+    const item = { recordName: "early", recordType: "Note", fields: { secret: { value: "${canaries.browser} early", isEncrypted: true } } };
+    await db.saveRecords(item, { zoneID: later });
+    const first = await db.createShare(null, { zoneID: later, publicPermission: "READ_ONLY" });
+    await db.deleteRecords(first.recordName, { zoneID: later });
+    await db.saveRecords({ ...item, recordName: "newer" }, { zoneID: later });
+    return (await db.createShare(null, { zoneID: later, publicPermission: "READ_ONLY" })).url;`);
+  assert.deepEqual(await mary.run(`{
+    const accepted = await container.acceptShares(${JSON.stringify(ended)});
+    if (accepted.hasErrors) return accepted.errors.map(String);
+    const response = await shared.fetchRecords(["early", "newer"], { zoneID: accepted.results[0].zoneID });
+    return [response.errors.map(String), response.records.map((record) => [record.fields.secret.value, record.protection.epoch || 0])];
+  }`), [[], [[`${canaries.browser} early`, 0], [`${canaries.browser} early`, 1]]]);
+  say("shares that begin in zones of later key epochs: of a whole zone with its keys, of a tree once a device has confirmed it");
+
   for (const each of [page, grace, mary]) await each.close();
 }
 

@@ -1572,14 +1572,22 @@ class Keys {
   async planShare(zone, database, planned, root) {
     const [{ record: share }] = planned;
     const zoneEpoch = await this.zoneEpoch(zone, database, true);
-    // In a later epoch records below the root may have to be sealed again, which a device does.
-    if (!zone.isOwn || zoneEpoch > 0) return;
+    if (!zone.isOwn) return;
+    // The root is saved along, with its key wrapped for the share.
+    const item = { operationType: "forceUpdate", record: { recordName: root?.recordName, fields: {} }, index: planned.length };
+    if (root) {
+      delete share.forRecord.recordChangeTag;
+      planned.push(item);
+      // A device may have to seal records again.
+      if (zoneEpoch > 0) return;
+    }
     const place = this.record(zone, share.recordName);
     const epoch = zoneEpoch + 1;
     const key = await shareKey(this.root, place, epoch);
     const isOpen = (permissions[share.publicPermission] || 1) > 1;
     const participants = await this.statedParticipants(share, place);
-    const entries = root ? [] : [{ kind: 2, epoch: 0, key: new Uint8Array(await zoneKey(this.root, zone.place, 0)) }];
+    const entries = [];
+    for (let epoch = 0; !root && epoch <= zoneEpoch; epoch += 1) entries.push({ kind: 2, epoch, key: new Uint8Array(await zoneKey(this.root, zone.place, epoch)) });
     const link = isOpen ? await linkSecret(this.root, place, root?.recordName) : null;
     if (link) entries.push({ kind: 3, epoch: 0, key: link });
     const terms = { root: root ? root.recordName : null, publicPermission: permissions[share.publicPermission] || 1, participants };
@@ -1590,10 +1598,7 @@ class Keys {
     };
     this.addShareKey(zone, share.recordName, epoch, key);
     zone.planned.set(share.recordName, terms);
-    if (!root) return;
-    // The root is saved along, with its key wrapped for the share.
-    delete share.forRecord.recordChangeTag;
-    planned.push({ operationType: "forceUpdate", record: { recordName: root.recordName, fields: {} }, index: planned.length, shareKey: { name: share.recordName, epoch, key } });
+    item.shareKey = { name: share.recordName, epoch, key };
   }
 
   /** Participants as the statement names them; each gets its id in the cloud. */
