@@ -608,6 +608,8 @@ bool deterministic_step(void) {
 
 int64_t deterministic_now(void) { return now; }
 
+void deterministic_suspend(int64_t nanoseconds) { now += nanoseconds; }
+
 int deterministic_fork(void) { return fork(); }
 
 bool deterministic_fix_addresses(void) {

@@ -60,6 +60,10 @@ enum Feature: UInt64 {
     case longLivedOperations = 3_200_000
     /// The zone whose share changes may have another shared tree, to which and from which its owner moves records.
     case secondShare = 3_300_000
+    /// Between the rounds everything may be off for hours to more than a year, and some devices come back later than others.
+    case absences = 3_400_000
+    /// Devices go back to backups of all that they have.
+    case deviceBackups = 3_500_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

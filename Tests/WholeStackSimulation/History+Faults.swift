@@ -68,6 +68,9 @@ extension History {
             device.fillDisk(!device.isDiskFull.value && chance.percent(70))
             return nil
         }
+        if has(.deviceBackups), chance.percent(20) {
+            return await useBackup(of: device) ? device : nil
+        }
         if restoresCloud, restoration.value == .none, chance.percent(25) {
             if backup.value == nil { backUp() } else { await restore() }
             return nil
@@ -156,6 +159,22 @@ extension History {
         return false
     }
 
+    /// Takes backups of all devices, or puts a device back to the one that there is, so that it knows less than before.
+    ///
+    /// - Returns: Whether the device has started again.
+    private func useBackup(of device: SimulatedDevice) async -> Bool {
+        guard restoration.value != .open else { return false }
+        // What users have confirmed on the devices.
+        let circumstances = keysReset.value.sorted() + ["\(restoration.value)", deletedName.value]
+        do {
+            if try device.goBack(circumstances) { return await start(device) }
+            for device in devices { try device.backUp(circumstances) }
+        } catch {
+            trail.note("\(device.name) has no backup: \(error)")
+        }
+        return false
+    }
+
     /// Starts a device that is off.
     ///
     /// - Returns: Whether it runs.
@@ -196,6 +215,10 @@ extension History {
             device.condition.value = SimulatedNetwork.Condition()
             device.fillDisk(false)
             if device.app == nil { _ = await start(device) }
+            try await noticeLostSession(of: device)
+            await signIn(device)
+        }
+        for device in [visitor, observer].compactMap(\.self) {
             try await noticeLostSession(of: device)
             await signIn(device)
         }

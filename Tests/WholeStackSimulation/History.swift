@@ -203,6 +203,7 @@ final class History: Sendable {
                     await history.pass(round)
                     try await history.heal()
                     try await history.judge(isLast: round == 1)
+                    if round == 0 { try await history.beAway() }
                 }
             } catch {
                 history.violated("the history cannot go on: \((error as? CKError)?.localizedDescription ?? "\(error)")")

@@ -96,6 +96,11 @@ final class SimulatedCloud: Sendable {
         end(server, ended)
     }
 
+    /// Ends all servers.
+    func shutDown() {
+        for (server, ended) in running.value.sorted(by: { $0.key < $1.key }) { end(server, ended) }
+    }
+
     private func end(_ server: Int, _ ended: Running) {
         trail.note(count > 1 ? "server \(server) ends" : "cloud ends")
         running.value[server] = nil
@@ -119,7 +124,7 @@ final class SimulatedCloud: Sendable {
 
     /// Ends the servers and puts a backup in the place of what they had, as `welkin restore` does.
     func restore(_ backup: Backup) async throws {
-        for (server, ended) in running.value.sorted(by: { $0.key < $1.key }) { end(server, ended) }
+        shutDown()
         await disk.store.restore(backup.rows)
         files.restore(backup.files)
         let cloud = Cloud(

@@ -84,6 +84,7 @@ final class SimulatedDevice: Sendable {
     let unfinished = Shared<[String: Step.UnfinishedBatch]>([:])
     /// Whether an operation may be gone: its user has signed out, or another one in.
     let mayLoseOperations = Shared(false)
+    private let backup = Shared<DeviceBackup?>(nil)
     private let hardware: Hardware
     /// Whether the profile of the next start is there.
     private let isCopied = Shared(false)
@@ -326,6 +327,61 @@ final class SimulatedDevice: Sendable {
         }
         life.value += 1
         deterministic_sync_disk(disk)
+    }
+
+    /// What a backup of the device has beside the profile's files.
+    private struct DeviceBackup {
+        var session: String
+        var circumstances: [String]
+        var notes: Data?
+        var mirror: Data?
+        var feeds: [CKDatabase.Scope: Data]
+    }
+
+    private var backupFolder: String { "\(Self.folder)/\(name).backup" }
+
+    /// Takes a backup of all that the device has.
+    ///
+    /// - Parameter circumstances: With others the backup is of no use.
+    func backUp(_ circumstances: [String]) throws {
+        guard let session, booted.value != nil, !isSignedOut.value, !isVisited.value, try hasKeys else { return }
+        deterministic_fill_disk(disk, false)
+        defer { deterministic_fill_disk(disk, isDiskFull.value) }
+        try? FileManager.default.removeItem(atPath: backupFolder)
+        try FileManager.default.copyItem(atPath: "\(Self.folder)/\(profile)", toPath: backupFolder)
+        deterministic_sync_disk(disk)
+        backup.value = DeviceBackup(
+            session: session, circumstances: circumstances, notes: notesDisk.value, mirror: mirrorDisk.value,
+            feeds: feedDisks.value)
+        cloud.trail.note("\(name) is backed up")
+    }
+
+    /// Ends the app, and puts the backup in the place of all that the device has.
+    ///
+    /// - Returns: Whether it did: there is a backup, of the same session.
+    func goBack(_ circumstances: [String]) throws -> Bool {
+        guard let backup = backup.value, booted.value != nil, !isSignedOut.value, !isVisited.value, !isLost.value,
+            backup.session == session, backup.circumstances == circumstances
+        else { return false }
+        self.backup.value = nil
+        crash(keepsFiles: false)
+        deterministic_fill_disk(disk, false)
+        defer { deterministic_fill_disk(disk, isDiskFull.value) }
+        try FileManager.default.copyItem(atPath: backupFolder, toPath: "\(Self.folder)/\(name).\(life.value + 1)")
+        life.value += 1
+        deterministic_sync_disk(disk)
+        isCopied.value = true
+        notesDisk.value = backup.notes
+        mirrorDisk.value = backup.mirror
+        feedDisks.value = backup.feeds
+        unfinished.value = [:]
+        mayLoseOperations.value = true
+        registered.value = .max
+        // It may delete the zone of notes again.
+        notesEndings?.isAskedFor.value = true
+        notesEndings?.note()
+        cloud.trail.note("\(name) goes back to its backup")
+        return true
     }
 
     /// The identifier of the session with which the user is signed in; nil: the user is not, or the profile cannot be read.

@@ -22,6 +22,9 @@ bool deterministic_step(void);
 /// The time of the clocks, nanoseconds.
 int64_t deterministic_now(void);
 
+/// Advances the clock at once, as the suspension of a machine does: what was due meanwhile is done afterwards.
+void deterministic_suspend(int64_t nanoseconds);
+
 /// The number of jobs that were run.
 uint64_t deterministic_jobs(void);
 
