@@ -447,7 +447,8 @@ let package = Package(
         .executableTarget(
             name: "whole-stack-simulation",
             dependencies: [
-                "CDeterministicProcess", "SeededChance", "CloudKit", "CloudKitAccounts", "CloudKitClient",
+                "AccountArchive", "CDeterministicProcess", "SeededChance", "CloudKit", "CloudKitAccounts",
+                "CloudKitClient",
                 "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "CoreLocation", "FileStore",
                 "OrderedStore", "JSONBytes", hummingbirdCore, httpTypes, logging, nioCore, nioEmbedded,
             ],

@@ -64,6 +64,8 @@ enum Feature: UInt64 {
     case absences = 3_400_000
     /// Devices go back to backups of all that they have.
     case deviceBackups = 3_500_000
+    /// At the end the data of an account may be exported, and imported into a new one.
+    case exports = 3_600_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

@@ -42,7 +42,10 @@ extension History {
         try await judgeDeletion()
         try await judgeReferences()
         judgeNotifications()
-        if isLast { try await judgeDeployment() }
+        if isLast {
+            try await judgeDeployment()
+            try await judgeExports(content)
+        }
         await judgePasswords()
     }
 

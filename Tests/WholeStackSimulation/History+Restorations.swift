@@ -44,7 +44,7 @@ extension History {
     func restore() async {
         guard let backup = backup.value else { return }
         do {
-            try await cloud.restore(backup.cloud)
+            try await cloud.restore(backup.cloud, isTimeKnown: !seed.isMultiple(of: 2))
         } catch {
             return violated("the cloud cannot be restored: \(error)")
         }

@@ -65,7 +65,8 @@ final class History: Sendable {
     let hasCircleZoneKeys = Shared(false)
     /// The time from which a user's subscriptions exist.
     let subscribed = Shared<[String: Int64]>([:])
-    private let apiToken: String
+    let apiTokens: [CloudKitModel.Environment: String]
+    private var apiToken: String { apiTokens[.development] ?? "" }
     private let found = Shared<[String]>([])
     private let grown = Shared<Set<String>>([])
 
@@ -124,7 +125,7 @@ final class History: Sendable {
                     container: ContainerID(SimulatedCloud.container), environment: environment, name: "simulation"
                 ).token
         }
-        apiToken = tokens[.development] ?? ""
+        apiTokens = tokens
         var devices: [SimulatedDevice] = []
         let chance = chance
         func hardware() -> Hardware {
@@ -176,7 +177,8 @@ final class History: Sendable {
         self.visitor = visitor
     }
 
-    private static func addUser(_ name: String, to store: AccountStore) async throws -> SimulatedUser {
+    /// Makes a user with an account.
+    static func addUser(_ name: String, to store: AccountStore) async throws -> SimulatedUser {
         let user = SimulatedUser(name: name)
         try await add(user, to: store)
         return user

@@ -32,6 +32,8 @@ final class SimulatedCloud: Sendable {
     /// Chooses the servers of requests, where there are several.
     private let chance: Chance
     private let running = Shared<[Int: Running]>([:])
+    /// The time of the state to which the cloud was restored, as servers know it, 0 if they do not; nil: it never was.
+    private let restoredTo = Shared<Int64?>(nil)
     /// Ends the exchanges under way when their server ends.
     private let exchanges = Shared<[Int: (server: Int, cut: @Sendable () -> Void)]>([:])
     private let nextExchange = Shared(0)
@@ -78,6 +80,7 @@ final class SimulatedCloud: Sendable {
         let cloud = Cloud(
             store: disk, files: files, serverEnvironment: ServerEnvironment(secret: secret, now: { now() + ahead }),
             limits: limits, isShared: count > 1)
+        if let restoredTo = restoredTo.value { cloud.storeHistory.note(restoredTo: restoredTo) }
         let application = CloudApplication(
             cloud: cloud, configuration: CloudConfiguration(publicURL: endpoint),
             logger: Logger(label: "simulation") { _ in SwiftLogNoOpLogHandler() }, cacheLifetime: 5000, rounds: 10)
@@ -123,7 +126,11 @@ final class SimulatedCloud: Sendable {
     func backUp() -> Backup { Backup(rows: disk.store.contents, files: files.contents, time: now()) }
 
     /// Ends the servers and puts a backup in the place of what they had, as `welkin restore` does.
-    func restore(_ backup: Backup) async throws {
+    ///
+    /// - Parameter isTimeKnown: Whether servers know the time of the backup.
+    func restore(_ backup: Backup, isTimeKnown: Bool) async throws {
+        let time = isTimeKnown ? backup.time : 0
+        restoredTo.value = time
         shutDown()
         await disk.store.restore(backup.rows)
         files.restore(backup.files)
@@ -131,7 +138,7 @@ final class SimulatedCloud: Sendable {
             store: disk.store, files: files, serverEnvironment: ServerEnvironment(secret: secret, now: now),
             limits: Limits(), isShared: false)
         try await ContinueFromEarlierState(cloud).run(
-            restoredTo: backup.time, partitions: backup.rows.partitionNames)
+            restoredTo: time, partitions: backup.rows.partitionNames)
         try await disk.store.renewEpoch(from: disk.store.epoch)
     }
 

@@ -1,3 +1,4 @@
+import AccountArchive
 import CDeterministicProcess
 import CloudKit
 import CloudKitClient
@@ -141,6 +142,16 @@ final class SimulatedDevice: Sendable {
                 AssetCacheSettings(folder: "\(Self.folder)/\(profile)/\($0)", ageMax: 1 << 40)
             })
     }
+
+    /// The account of the device, as commands on it see it.
+    var account: SignedInAccount {
+        SignedInAccount(
+            configuration: configuration(.development), container: SimulatedCloud.container,
+            transport: SimulatedNetwork(name, to: cloud, chance, planted: nil))
+    }
+
+    /// The folder of an export.
+    var exportFolder: String { "\(Self.folder)/\(name).export" }
 
     /// Fills the device's disk, or makes room on it.
     func fillDisk(_ isFull: Bool) {

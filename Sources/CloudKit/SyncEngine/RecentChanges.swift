@@ -5,6 +5,8 @@ struct RecentChanges: Hashable, Sendable {
     private(set) var saved: [String: Int64] = [:]
     /// The times of deletions by this engine, by the device's clock.
     private(set) var deleted: [String: Int64] = [:]
+    /// The newest of all times of changes of records that the engine has met, by the cloud's clock.
+    private(set) var newest: Int64
     /// The time at which this engine saved the zone, by the device's clock.
     var zoneSaved: Int64?
 
@@ -16,18 +18,18 @@ struct RecentChanges: Hashable, Sendable {
     /// committed, and clocks are not quite right.
     private static let slack: Int64 = 5 * 60_000
 
-    init() {}
-
     /// Creates the value from its stored form.
-    init(saved: [String: Int64], deleted: [String: Int64], zoneSaved: Int64?) {
+    init(saved: [String: Int64] = [:], deleted: [String: Int64] = [:], newest: Int64 = 0, zoneSaved: Int64? = nil) {
         self.saved = saved
         self.deleted = deleted
+        self.newest = newest
         self.zoneSaved = zoneSaved
     }
 
     mutating func noteSaved(_ name: String, at time: Int64) {
         deleted[name] = nil
         saved[name] = time
+        newest = max(newest, time)
         trim(time)
     }
 
@@ -42,6 +44,7 @@ struct RecentChanges: Hashable, Sendable {
         for (name, time) in changes {
             if !deleted.isEmpty { deleted[name] = nil }
             saved[name] = time > now - Self.age ? time : nil
+            newest = max(newest, time)
         }
         // The device that deleted them remembers that.
         for name in names { saved[name] = nil }
@@ -71,15 +74,31 @@ struct RecentChanges: Hashable, Sendable {
 
 /// The state of a zone whose cloud was restored, until it has been read from the beginning.
 struct ZoneRestoration: Hashable, Sendable {
-    /// The time of the state to which the cloud was restored; 0 if it is not known.
+    /// The time of the state to which the cloud was restored; where it is not known, that of the newest change before.
     var moment: Int64
-    /// The records that this engine deleted since, with the times.
+    /// The records that this engine deleted since, with the times by the device's clock.
     var deleted: [String: Int64]
+
+    /// - Parameters:
+    ///   - moment: The time of the state; 0 if it is not known.
+    ///   - recent: What the engine remembers of the zone.
+    ///   - earlier: The state of the zone before; nil: it was whole.
+    init(to moment: Int64, _ recent: RecentChanges, after earlier: ZoneRestoration?) {
+        self.moment = moment == 0 ? max(recent.newest, earlier?.moment ?? 0) : moment
+        deleted = recent.deleted(since: moment).merging(earlier?.deleted ?? [:]) { newer, _ in newer }
+    }
+
+    /// Creates the value from its stored form.
+    init(moment: Int64, deleted: [String: Int64]) {
+        self.moment = moment
+        self.deleted = deleted
+    }
 
     /// Returns whether a record that the restored cloud has is one that this engine had deleted; one that was saved after the restoration is another.
     func isDeleted(_ name: String, changed time: Int64?) -> Bool {
-        guard let deletion = deleted[name], let time else { return false }
-        return moment == 0 ? time <= deletion : time <= moment
+        guard deleted[name] != nil, let time else { return false }
+        // By the cloud's clock alone: that of a device may be ahead.
+        return time <= moment
     }
 }
 

@@ -217,9 +217,7 @@ struct SyncState: Sendable {
             let ids = names.map { CKRecord.ID(named: $0, in: zone) }
             _ = add(ids.filter { recordChanges[$0] == nil }.map { .saveRecord($0) })
         }
-        let deleted = progress.recent.deleted(since: moment)
-        progress.restoration = ZoneRestoration(
-            moment: moment, deleted: deleted.merging(progress.restoration?.deleted ?? [:]) { newer, _ in newer })
+        progress.restoration = ZoneRestoration(to: moment, progress.recent, after: progress.restoration)
         progress.recent = RecentChanges()
         // A record that a restored cloud does not have was not deleted by another device.
         progress.savedUnread = [:]

@@ -9,6 +9,7 @@ struct SyncStateArchive: Codable {
         /// `RecentChanges`.
         var recent: [String: Int64]?
         var recentDeletions: [String: Int64]?
+        var newestChange: Int64?
         var zoneSaved: Int64?
         /// `ZoneRestoration`.
         var restoredTo: Int64?
@@ -63,6 +64,7 @@ struct SyncStateArchive: Codable {
                     savedUnread: progress.flatMap { $0.savedUnread.isEmpty ? nil : $0.savedUnread },
                     recent: progress.flatMap { $0.recent.saved.isEmpty ? nil : $0.recent.saved },
                     recentDeletions: progress.flatMap { $0.recent.deleted.isEmpty ? nil : $0.recent.deleted },
+                    newestChange: progress.flatMap { $0.recent.newest == 0 ? nil : $0.recent.newest },
                     zoneSaved: progress?.recent.zoneSaved, restoredTo: progress?.restoration?.moment,
                     deletedSince: progress?.restoration?.deleted,
                     withholdsRecords: progress?.withholdsRecords == true ? true : nil,
@@ -115,7 +117,8 @@ struct SyncStateArchive: Codable {
             state.zones[id] = SyncState.ZoneProgress(
                 token: zone.token, savedUnread: zone.savedUnread ?? [:],
                 recent: RecentChanges(
-                    saved: zone.recent ?? [:], deleted: zone.recentDeletions ?? [:], zoneSaved: zone.zoneSaved),
+                    saved: zone.recent ?? [:], deleted: zone.recentDeletions ?? [:], newest: zone.newestChange ?? 0,
+                    zoneSaved: zone.zoneSaved),
                 restoration: zone.restoredTo.map { ZoneRestoration(moment: $0, deleted: zone.deletedSince ?? [:]) },
                 withholdsRecords: zone.withholdsRecords ?? false,
                 keyStateOfUnopened: zone.keyStateOfUnopened, hasNewKeys: zone.hasNewKeys ?? false)

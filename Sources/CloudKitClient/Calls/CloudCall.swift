@@ -103,11 +103,7 @@ struct CloudCall: Sendable {
         do {
             return try await send(attempts, to: place, token)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsAccount {
-            if let trouble = refusal.code.trouble, let device = state.device?.id {
-                cloud.account.remember(trouble, of: device)
-            }
-            guard !needsUser else { throw CallFailure(about: refusal) }
-            return try await send(attempts, to: place, nil)
+            return try await goOn(attempts, to: place, after: refusal, of: state.device?.id, needsUser: needsUser)
         } catch CallFailure.refused(let refusal) where refusal.code.concernsSignIn {
             // A user may have signed in again meanwhile, or the token may just be too old.
             let device = cloud.account.state.device?.id
@@ -116,8 +112,24 @@ struct CloudCall: Sendable {
                 try await cloud.account.webAuthToken(insteadOf: token.text)
             }
             guard let other, other.text != token.text else { throw CallFailure.refused(refusal) }
-            return try await send(attempts, to: place, other)
+            do {
+                return try await send(attempts, to: place, other)
+            } catch CallFailure.refused(let refusal) where refusal.code.concernsAccount {
+                return try await goOn(attempts, to: place, after: refusal, of: device, needsUser: needsUser)
+            }
         }
+    }
+
+    /// Goes on after the cloud has refused the account as such: without a user, where none is needed.
+    ///
+    /// - Parameter device: The device that was signed in.
+    private func goOn(
+        _ attempts: Attempts, to place: ContainerEndpoint, after refusal: RequestFailure, of device: String?,
+        needsUser: Bool
+    ) async throws -> [UInt8] {
+        if let trouble = refusal.code.trouble, let device { cloud.account.remember(trouble, of: device) }
+        guard !needsUser else { throw CallFailure(about: refusal) }
+        return try await send(attempts, to: place, nil)
     }
 
     /// Stops what began before another user signed in (B-ACC-02), and what may be sealed under keys that were replaced since (B-ZN-12).

@@ -137,6 +137,20 @@ package struct DatabaseRequests: Sendable {
         }
     }
 
+    /// Reads a whole feed, from its beginning once more where a token expires between two pages.
+    func readingAgain<Value>(_ read: () async throws -> Value) async throws -> Value {
+        for _ in 1..<Self.readingsMax {
+            do {
+                return try await read()
+            } catch CallFailure.refused(let failure) where failure.code == .changeTokenExpired {
+                continue
+            }
+        }
+        return try await read()
+    }
+
+    private static var readingsMax: Int { 3 }
+
     /// One page of the database's feed.
     package func databaseChanges(_ request: DatabaseChangesRequest) async throws -> DatabaseChangesPage {
         try await call(.databaseChanges, request.wire(), needsUser: true) { try DatabaseChangesPage(wireAnswer: $0) }

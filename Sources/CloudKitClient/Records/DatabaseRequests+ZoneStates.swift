@@ -108,6 +108,10 @@ extension DatabaseRequests {
 
     /// Reads the whole feed of a zone, with the deletions.
     private func evidence(in zone: ZoneID, _ salt: ZoneSalt) async throws -> FeedEvidence {
+        try await readingAgain { try await readEvidence(in: zone, salt) }
+    }
+
+    private func readEvidence(in zone: ZoneID, _ salt: ZoneSalt) async throws -> FeedEvidence {
         var evidence = FeedEvidence()
         var request = ZoneChangesRequest(zoneID: zone, desiredKeys: [])
         request.states = ZoneStatesRequest(reportsAllDeletions: true)

@@ -147,6 +147,10 @@ extension DatabaseRequests {
 
     /// Every record of a zone, without its fields; nil: there are more than `max`.
     private func allRecords(in zone: ZoneID, max: Int) async throws -> [Record]? {
+        try await readingAgain { try await recordsOfFeed(of: zone, max: max) }
+    }
+
+    private func recordsOfFeed(of zone: ZoneID, max: Int) async throws -> [Record]? {
         var records: [String: Record] = [:]
         var token: String?
         while true {

@@ -75,9 +75,20 @@ import Testing
         #expect(!restoration.isDeleted("a", changed: now + 20))
         #expect(!restoration.isDeleted("b", changed: now - 5))
         #expect(!restoration.isDeleted("a", changed: nil))
-        let unknown = ZoneRestoration(moment: 0, deleted: ["a": now + 10])
-        #expect(unknown.isDeleted("a", changed: now + 10))
-        #expect(!unknown.isDeleted("a", changed: now + 11))
+    }
+
+    @Test func `B-SYN-17 of a state of unknown time what is deleted again is no newer than what the engine had met`() {
+        var state = SyncState(user: "_ada")
+        _ = state.noteDatabaseChanges(modified: [zone], deleted: [], token: "t")
+        _ = state.noteZoneChanges(
+            zone, saved: [("a", now + 1), ("b", now + 7)], deleted: [], token: "z", isLast: true, now: now)
+        // The device's clock is three minutes ahead.
+        _ = state.noteSent([], [id("a")], now: now + 180_000)
+        for _ in 0..<2 { state.offerAgain(since: 0, in: zone) }
+        let restoration = state.zones[zone]?.restoration
+        #expect(restoration?.isDeleted("a", changed: now + 1) == true)
+        #expect(restoration?.isDeleted("a", changed: now + 7) == true)
+        #expect(restoration?.isDeleted("a", changed: now + 8) == false)
     }
 
     @Test func `B-SYN-17 the state keeps what a cloud may lose`() throws {

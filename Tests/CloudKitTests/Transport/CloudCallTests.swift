@@ -41,6 +41,24 @@ import Testing
         #expect(transport.requests.map { $0.item("ckWebAuthToken") } == ["old", "new"])
     }
 
+    @Test func `B-ACC-02 an account may be disabled while its token is replaced`() async throws {
+        let answers: [ScriptedTransport.Answer] = [
+            { _ in .refusal(RequestFailure(.authenticationRequired, "request needs authorization")) },
+            { _ in .refusal(RequestFailure(.accountRestricted, "this account is disabled")) },
+        ]
+        let id = CKRecord.ID(recordName: "a")
+        func account() -> ScriptedAccount { ScriptedAccount(tokens: ["old", "new"]) }
+        let transport = ScriptedTransport(answers[0], answers[1])
+        let error = await #expect(throws: CKError.self) {
+            _ = try await CKContainer.scripted(transport, account: account()).privateCloudDatabase.record(for: id)
+        }
+        #expect(error?.code == .notAuthenticated)
+        #expect(transport.requests.map { $0.item("ckWebAuthToken") } == ["old", "new"])
+        let reading = ScriptedTransport(answers[0], answers[1], ScriptedTransport.findsAll)
+        _ = try await CKContainer.scripted(reading, account: account()).publicCloudDatabase.record(for: id)
+        #expect(reading.requests.map { $0.item("ckWebAuthToken") } == ["old", "new", nil])
+    }
+
     @Test func `B-ACC-02 signed out, private and shared requests fail without contact`() async throws {
         let transport = ScriptedTransport(ScriptedTransport.findsAll)
         let container = CKContainer.scripted(transport, account: .signedOut)

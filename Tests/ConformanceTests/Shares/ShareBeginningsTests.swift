@@ -2,6 +2,7 @@ import CloudKitEncryption
 import CloudKitModel
 import CloudKitServer
 import Foundation
+import Synchronization
 import Testing
 
 @testable import CloudKit
@@ -192,6 +193,39 @@ import Testing
             let now = try await ada.record(for: one.recordID)
             #expect(now["title"] as? String == "One")
             #expect(now.recordChangeTag != one.recordChangeTag)
+        }
+    }
+
+    @Test func `B-SHR-01 a tree is shared although a token expires while the zone is read`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let network = InterruptedTransport()
+            let device = try await cloud.device(
+                of: try await cloud.addUser("ada"), over: network, clientEnvironment: .system)
+            let database = device.privateCloudDatabase
+            let zone = try await database.save(CKRecordZone(zoneName: "Notes")).zoneID
+            let root = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "Folder", zoneID: zone))
+            try await database.save(root)
+            try await database.requests().raiseKeyEpoch(of: zone.model)
+            // More than a page.
+            for start in [0, 300] {
+                _ = try await database.modifyRecords(
+                    saving: (start..<start + 300).map {
+                        CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "\($0)", zoneID: zone))
+                    }, deleting: [])
+            }
+            let ada = UserID(try await device.userRecordID().recordName)
+            let isExpired = Mutex(false)
+            network.interrupt("changes/zone", .after) {
+                let expiry: Void? = try? await ExpireTokens(cloud.cloud).run(
+                    ofZone: "Notes", of: ada, in: ContainerID(cloud.container), .development)
+                isExpired.withLock { $0 = expiry != nil }
+            }
+            let shared = try await database.record(for: root.recordID)
+            let results = try await database.modifyRecords(
+                saving: [shared, CKShare(rootRecord: shared)], deleting: []
+            ).saveResults
+            for result in results.values { _ = try result.get() }
+            #expect(isExpired.withLock { $0 })
         }
     }
 
