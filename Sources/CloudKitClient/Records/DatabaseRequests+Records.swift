@@ -92,7 +92,7 @@ extension DatabaseRequests {
                 series.answered()
                 await deliver(fetched)
             } catch {
-                let failure = try series.failed(consideringEarlierProcess(CallFailure(error)))
+                let failure = try series.failed(CallFailure(error))
                 await deliver(
                     names.map {
                         FetchedItem(id: RecordID(recordName: $0, zoneID: zone), result: .failure(failure))
