@@ -1587,7 +1587,7 @@ class Keys {
     const isOpen = (permissions[share.publicPermission] || 1) > 1;
     const participants = await this.statedParticipants(share, place);
     const entries = [];
-    for (let epoch = 0; !root && epoch <= zoneEpoch; epoch += 1) entries.push({ kind: 2, epoch, key: new Uint8Array(await zoneKey(this.root, zone.place, epoch)) });
+    for (let of = root ? epoch : 0; of < epoch; of += 1) entries.push({ kind: 2, epoch: of, key: new Uint8Array(await zoneKey(this.root, zone.place, of)) });
     const link = isOpen ? await linkSecret(this.root, place, root?.recordName) : null;
     if (link) entries.push({ kind: 3, epoch: 0, key: link });
     const terms = { root: root ? root.recordName : null, publicPermission: permissions[share.publicPermission] || 1, participants };
