@@ -473,7 +473,8 @@ let package = Package(
         .testTarget(
             name: "AccountArchiveTests",
             dependencies: [
-                "AccountArchive", "CloudKit", "CloudKitModel", "CloudKitSchema", "CloudKitTesting", "CoreLocation",
+                "AccountArchive", "CloudKit", "CloudKitClient", "CloudKitModel", "CloudKitSchema", "CloudKitTesting",
+                "CoreLocation", "ScriptedCloud",
             ], swiftSettings: strict),
         .executableTarget(
             name: "long-lived-app", dependencies: ["CloudKit"], path: "Tests/LongLivedApp", swiftSettings: strict),

@@ -1,7 +1,10 @@
 import AccountArchive
 import CloudKit
+import CloudKitClient
+import CloudKitModel
 import CloudKitTesting
 import Foundation
+import ScriptedCloud
 import Testing
 
 /// Folders that are no exports, exports that are damaged, and clouds that cannot take them.
@@ -139,8 +142,39 @@ import Testing
     func `a line that is no record is refused`(_ line: String) throws {
         #expect(throws: (any Error).self) { try ExportedRecord(line: Array(line.utf8)) }
     }
+
+    @Test func `a cloud that takes small requests gets the records in parts`() async throws {
+        try await withExport { folder, cloud, device, _ in
+            let database = try await device.container(Self.notes).privateCloudDatabase
+            let records = (0..<40).map {
+                CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "\($0)"))
+            }
+            _ = try await database.modifyRecords(saving: records, deleting: [])
+            try await folder.export(device, as: "many")
+            _ = try await database.modifyRecords(saving: [], deleting: records.map(\.recordID))
+            let (configuration, transport, clock) = device.parts()
+            let account = SignedInAccount(
+                configuration: configuration, container: TestDevice.firstContainer,
+                transport: SmallRequests(base: transport), clock: clock)
+            let report = try await AccountImport(account).run(from: folder["many"])
+            #expect(report.created == 40)
+            #expect(report.failures.isEmpty)
+        }
+    }
 }
 
 extension URL {
     func fragment() -> String? { fragment(percentEncoded: false) }
+}
+
+/// A cloud that refuses saves of more than a few records.
+private struct SmallRequests: Transport {
+    let base: any Transport
+
+    func send(_ request: TransportRequest) async throws -> TransportResponse {
+        if request.url.path.hasSuffix("records/modify"), request.body.count > 2000 {
+            return .refusal(RequestFailure(.sizeLimitExceeded, "request too large"))
+        }
+        return try await base.send(request)
+    }
 }

@@ -235,6 +235,7 @@ extension History {
         try await equipAgain()
         for _ in 0..<30 {
             var isQuiet = true
+            let begun = ledger.count
             // Who knows of the restoration looks who takes part.
             if restoration.value == .accepted { for device in devices { try device.confirmParticipants() } }
             for device in devices {
@@ -254,7 +255,8 @@ extension History {
                 }
             }
             try? await Task.sleep(for: .seconds(20))
-            guard isQuiet else { continue }
+            // An engine that met a conflict has saved again, and others have to hear of it.
+            guard isQuiet, ledger.count == begun else { continue }
             // A device that could not register tries again within a minute.
             if has(.disabledAccounts) { try? await Task.sleep(for: .seconds(60)) }
             return expectNotifications()

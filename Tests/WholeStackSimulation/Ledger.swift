@@ -51,6 +51,8 @@ final class Ledger: Sendable {
     /// What was begun before and acknowledged may be lost.
     private let lostUntil = Shared(Int64.min)
 
+    /// The number of attempts that were begun.
+    var count: Int { all.value.count }
     /// All cells that were written.
     var cells: [Cell] { byCell.value.keys.sorted() }
     /// Cells that one atomic batch created, and that nobody else writes.

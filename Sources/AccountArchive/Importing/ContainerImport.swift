@@ -86,7 +86,24 @@ struct ContainerImport {
         if !batch.isEmpty { try await send(batch, into: zone, of: scope, as: user) }
     }
 
+    /// Sends records, and halves of them where the cloud takes smaller requests.
     private mutating func send(
+        _ batch: [ExportedRecord], into zone: ZoneID, of scope: DatabaseScope, as user: String
+    ) async throws {
+        let before = report
+        do {
+            try await sendAtOnce(batch, into: zone, of: scope, as: user)
+        } catch CallFailure.refused(let failure)
+            where batch.count > 1 && [.sizeLimitExceeded, .itemLimitExceeded].contains(failure.code)
+        {
+            report = before
+            let middle = batch.count / 2
+            try await send(Array(batch[..<middle]), into: zone, of: scope, as: user)
+            try await send(Array(batch[middle...]), into: zone, of: scope, as: user)
+        }
+    }
+
+    private mutating func sendAtOnce(
         _ batch: [ExportedRecord], into zone: ZoneID, of scope: DatabaseScope, as user: String
     ) async throws {
         let requests = connection.requests(scope)
