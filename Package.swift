@@ -448,8 +448,8 @@ let package = Package(
             name: "whole-stack-simulation",
             dependencies: [
                 "AccountArchive", "CDeterministicProcess", "SeededChance", "CloudKit", "CloudKitAccounts",
-                "CloudKitClient",
-                "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "CoreLocation", "FileStore",
+                "CloudKitClient", "CloudKitDevice", "CloudKitHTTP", "CloudKitModel", "CloudKitServer", "CoreLocation",
+                "FileStore",
                 "OrderedStore", "JSONBytes", hummingbirdCore, httpTypes, logging, nioCore, nioEmbedded,
             ],
             path: "Tests/WholeStackSimulation", swiftSettings: callerIsolated),

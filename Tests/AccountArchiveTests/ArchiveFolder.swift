@@ -1,4 +1,5 @@
 import AccountArchive
+import CloudKitClient
 import CloudKitTesting
 import Foundation
 
@@ -67,9 +68,12 @@ struct ArchiveFolder {
 
 extension TestDevice {
     /// The account of the device, as the commands see it.
-    var account: SignedInAccount {
+    var account: SignedInAccount { account { $0 } }
+
+    /// The account of the device behind another network.
+    func account(through network: (any Transport) -> any Transport) -> SignedInAccount {
         let (configuration, transport, clock) = parts()
         return SignedInAccount(
-            configuration: configuration, container: Self.firstContainer, transport: transport, clock: clock)
+            configuration: configuration, container: Self.firstContainer, transport: network(transport), clock: clock)
     }
 }

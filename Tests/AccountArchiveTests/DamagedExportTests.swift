@@ -152,10 +152,7 @@ import Testing
             _ = try await database.modifyRecords(saving: records, deleting: [])
             try await folder.export(device, as: "many")
             _ = try await database.modifyRecords(saving: [], deleting: records.map(\.recordID))
-            let (configuration, transport, clock) = device.parts()
-            let account = SignedInAccount(
-                configuration: configuration, container: TestDevice.firstContainer,
-                transport: SmallRequests(base: transport), clock: clock)
+            let account = device.account { SmallRequests(base: $0) }
             let report = try await AccountImport(account).run(from: folder["many"])
             #expect(report.created == 40)
             #expect(report.failures.isEmpty)

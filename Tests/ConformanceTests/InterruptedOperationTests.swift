@@ -134,10 +134,9 @@ import Testing
             let device = try await Device(cloud)
             let zone = try await device.container.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes")).zoneID
             let record = CKRecord(recordType: "Note", recordID: CKRecord.ID(recordName: "note", zoneID: zone))
-            let file = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
-            try Data("a file".utf8).write(to: file)
-            defer { try? FileManager.default.removeItem(at: file) }
-            record["file"] = CKAsset(fileURL: file)
+            let files = try TestFiles()
+            defer { withExtendedLifetime(files) {} }
+            record["file"] = try files.asset("file", 6)
             let first = CKModifyRecordsOperation(recordsToSave: [record])
             await device.interrupt(first)
 

@@ -1,19 +1,17 @@
 import CDeterministicProcess
 import CloudKit
+import CloudKitAccounts
 import CloudKitServer
 import Foundation
 
 // A long time in which the cloud and all devices are off, and devices that come back later than others.
 extension History {
-    private static let daysOfBrowserSession = 14
-    private static let daysOfDeviceSession = 365
-
     /// Turns everything off for hours to more than a year; some devices stay off until the next round has ended.
     func beAway() async throws {
         guard has(.absences), !seed.isMultiple(of: 4) else { return }
         let hours = chance.one(of: [5, 30, 20 * 24, 100 * 24, 300 * 24, 400 * 24]) ?? 5
+        func outlives(_ lifetime: SessionLifetime) -> Bool { Int64(hours) * 3600_000 > lifetime.milliseconds }
         trail.note("away for \(hours) hours")
-        let others = [visitor, observer].compactMap(\.self)
         for device in devices + others {
             if has(.lostPower), chance.percent(30) { device.losePower() } else { device.crash() }
             device.registered.value = .max
@@ -25,12 +23,12 @@ extension History {
         cloud.start()
         for device in others {
             try device.boot()
-            if hours > Self.daysOfDeviceSession * 24 { try await device.signIn() }
+            if outlives(.device) { try await device.signIn() }
         }
         if chance.percent(70) { try await keepHouse() }
-        if hours > Self.daysOfBrowserSession * 24 { webClients.value = [:] }
+        if outlives(.persistent) { webClients.value = [:] }
         for device in chance.some(devices.count, of: devices) {
-            if hours > Self.daysOfDeviceSession * 24 { device.isSignedOut.value = true }
+            if outlives(.device) { device.isSignedOut.value = true }
             if chance.percent(40) { continue }
             _ = await start(device)
             await signIn(device)

@@ -218,7 +218,7 @@ extension History {
             try await noticeLostSession(of: device)
             await signIn(device)
         }
-        for device in [visitor, observer].compactMap(\.self) {
+        for device in others {
             try await noticeLostSession(of: device)
             await signIn(device)
         }

@@ -20,6 +20,8 @@ final class History: Sendable {
     let visitor: SimulatedDevice?
     /// The device of the user with whom another tree is shared; nil: none is.
     let observer: SimulatedDevice?
+    /// The devices of users who do nothing else at random.
+    var others: [SimulatedDevice] { [visitor, observer].compactMap(\.self) }
     let webClients = Shared<[String: WebClient]>([:])
     /// What apps know of zones.
     let followed = Shared<[Follower: Followed]>([:])

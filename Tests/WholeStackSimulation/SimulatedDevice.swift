@@ -326,9 +326,17 @@ final class SimulatedDevice: Sendable {
     /// Copies the profile for the next start: the framework keeps some things for each profile in the process, so that a restarted device is a
     /// profile with the same files.
     private func copyProfile() throws {
+        try copy("\(Self.folder)/\(profile)", to: nextFolder)
+        life.value += 1
+    }
+
+    /// The profile's folder after the next start.
+    private var nextFolder: String { "\(Self.folder)/\(name).\(life.value + 1)" }
+
+    /// Copies a folder within the device's disk, also when that is full.
+    private func copy(_ before: String, to after: String) throws {
         deterministic_fill_disk(disk, false)
         defer { deterministic_fill_disk(disk, isDiskFull.value) }
-        let (before, after) = ("\(Self.folder)/\(profile)", "\(Self.folder)/\(name).\(life.value + 1)")
         do {
             try FileManager.default.copyItem(atPath: before, toPath: after)
         } catch {
@@ -336,7 +344,6 @@ final class SimulatedDevice: Sendable {
             try? FileManager.default.removeItem(atPath: after)
             throw error
         }
-        life.value += 1
         deterministic_sync_disk(disk)
     }
 
@@ -356,11 +363,8 @@ final class SimulatedDevice: Sendable {
     /// - Parameter circumstances: With others the backup is of no use.
     func backUp(_ circumstances: [String]) throws {
         guard let session, booted.value != nil, !isSignedOut.value, !isVisited.value, try hasKeys else { return }
-        deterministic_fill_disk(disk, false)
-        defer { deterministic_fill_disk(disk, isDiskFull.value) }
         try? FileManager.default.removeItem(atPath: backupFolder)
-        try FileManager.default.copyItem(atPath: "\(Self.folder)/\(profile)", toPath: backupFolder)
-        deterministic_sync_disk(disk)
+        try copy("\(Self.folder)/\(profile)", to: backupFolder)
         backup.value = DeviceBackup(
             session: session, circumstances: circumstances, notes: notesDisk.value, mirror: mirrorDisk.value,
             feeds: feedDisks.value)
@@ -376,11 +380,8 @@ final class SimulatedDevice: Sendable {
         else { return false }
         self.backup.value = nil
         crash(keepsFiles: false)
-        deterministic_fill_disk(disk, false)
-        defer { deterministic_fill_disk(disk, isDiskFull.value) }
-        try FileManager.default.copyItem(atPath: backupFolder, toPath: "\(Self.folder)/\(name).\(life.value + 1)")
+        try copy(backupFolder, to: nextFolder)
         life.value += 1
-        deterministic_sync_disk(disk)
         isCopied.value = true
         notesDisk.value = backup.notes
         mirrorDisk.value = backup.mirror

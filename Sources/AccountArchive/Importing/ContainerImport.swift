@@ -86,24 +86,7 @@ struct ContainerImport {
         if !batch.isEmpty { try await send(batch, into: zone, of: scope, as: user) }
     }
 
-    /// Sends records, and halves of them where the cloud takes smaller requests.
     private mutating func send(
-        _ batch: [ExportedRecord], into zone: ZoneID, of scope: DatabaseScope, as user: String
-    ) async throws {
-        let before = report
-        do {
-            try await sendAtOnce(batch, into: zone, of: scope, as: user)
-        } catch CallFailure.refused(let failure)
-            where batch.count > 1 && [.sizeLimitExceeded, .itemLimitExceeded].contains(failure.code)
-        {
-            report = before
-            let middle = batch.count / 2
-            try await send(Array(batch[..<middle]), into: zone, of: scope, as: user)
-            try await send(Array(batch[middle...]), into: zone, of: scope, as: user)
-        }
-    }
-
-    private mutating func sendAtOnce(
         _ batch: [ExportedRecord], into zone: ZoneID, of scope: DatabaseScope, as user: String
     ) async throws {
         let requests = connection.requests(scope)
@@ -122,8 +105,7 @@ struct ContainerImport {
             items.append(try item(of: record, in: zone, scope, over: found))
         }
         if items.isEmpty { return }
-        let plan = try ModifyPlan(saves: items, deletes: [], isAtomic: false, scope: scope)
-        for outcome in try await requests.sendByZone(plan) {
+        for outcome in try await Self.outcomes(of: items, requests) {
             switch outcome.result {
             case .success:
                 if held[outcome.item.id.recordName] == nil { report.created += 1 } else { report.updated += 1 }
@@ -135,6 +117,22 @@ struct ContainerImport {
                         container: container.title, zone: scope == .public ? nil : zone.zoneName,
                         recordName: outcome.item.id.recordName, reason: failure.sentence))
             }
+        }
+    }
+
+    /// Saves records, and halves of them one after the other where the cloud takes smaller requests.
+    private static func outcomes(
+        of items: [ModifyPlan.Item], _ requests: DatabaseRequests
+    ) async throws -> [ModifyItemOutcome] {
+        do {
+            return try await requests.sendByZone(
+                ModifyPlan(saves: items, deletes: [], isAtomic: false, scope: requests.scope))
+        } catch CallFailure.refused(let failure)
+            where items.count > 1 && [.sizeLimitExceeded, .itemLimitExceeded].contains(failure.code)
+        {
+            let middle = items.count / 2
+            let first = try await outcomes(of: Array(items[..<middle]), requests)
+            return first + (try await outcomes(of: Array(items[middle...]), requests))
         }
     }
 

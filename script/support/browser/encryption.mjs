@@ -237,8 +237,7 @@ export async function checkEncryption(check) {
   // The zone has later key epochs now, as has one in which sharing has ended.
   const tardy = await run(`
     const response = await db.saveRecords({ recordName: "late", recordType: "Note", fields: { secret: { value: "${canaries.browser} late", isEncrypted: true } } }, { zoneID });
-    await db.createShare(response.records[0], { zoneID, participants: [{ emailAddress: "${people.grace}" }] }).then((share) => window.late = share);
-    return window.late.url;`);
+    return (await db.createShare(response.records[0], { zoneID, participants: [{ emailAddress: "${people.grace}" }] })).url;`);
   const tardyAtGrace = `const response = await shared.fetchRecords("late", { zoneID }); return response.errors.map((error) => error.ckErrorCode)[0] ?? response.records[0].fields.secret.value`;
   assert.equal(await graceRun(`
     const accepted = await container.acceptShares(${JSON.stringify(tardy)});
