@@ -28,6 +28,9 @@ final class Database {
         sqlite3_close_v2(pointer)
     }
 
+    /// Gives back the pages in memory.
+    func releaseMemory() { sqlite3_db_release_memory(pointer) }
+
     /// Runs statements without parameters and results.
     func execute(_ sql: String) throws(LogStoreError) {
         let result = sqlite3_exec(pointer, sql, nil, nil, nil)

@@ -14,8 +14,10 @@ struct LogFileWriter {
     private let database: Database
     /// The number of the next entry.
     private var next: Int64 = 0
-    /// The entries of `batches`: the newest ones, which are in no block yet.
-    private var tail: [LogEntry] = []
+    /// The number of the first entry that is in no block yet.
+    private var tailStart: Int64 = 0
+    /// The entries of `batches`: the newest ones, which are in no block yet; nil: they have to be read.
+    private var tail: [LogEntry]?
     private var texts = TextNumbers()
     /// The time at which measurements of containers were last removed.
     private var lastHourly: Int64 = .min / 2
@@ -62,8 +64,28 @@ struct LogFileWriter {
     /// Reads the newest entries, after opening and after another process has written.
     private mutating func load() throws(LogStoreError) {
         next = try database.number("SELECT next FROM state")
-        tail = try LogFileReader.tail(database).flatMap(\.entries)
+        let entries = try LogFileReader.tail(database).flatMap(\.entries)
+        tail = entries
+        tailStart = next - Int64(entries.count)
         texts.forget()
+    }
+
+    /// Gives back memory that makes writing faster: pages of the file, and what is remembered of its contents.
+    mutating func releaseMemory() {
+        tail = nil
+        texts.forget()
+        database.releaseMemory()
+    }
+
+    /// Returns the entries that are in no block yet.
+    private mutating func tailEntries() throws(LogStoreError) -> [LogEntry] {
+        if let tail { return tail }
+        let entries = try LogFileReader.tail(database).flatMap(\.entries)
+        guard Int64(entries.count) == next - tailStart else {
+            throw LogStoreError(.damaged, "the log is damaged: it lacks its newest entries")
+        }
+        tail = entries
+        return entries
     }
 
     /// Adds entries and telemetry in one transaction.
@@ -73,7 +95,7 @@ struct LogFileWriter {
             if try database.number("SELECT next FROM state") != next { try load() }
             if !entries.isEmpty { try add(entries) }
             for sample in telemetry { try add(sample) }
-            while tail.count >= LogFileFormat.blockRows { try seal() }
+            while next - tailStart >= Int64(LogFileFormat.blockRows) { try seal() }
             try database.execute("COMMIT")
         } catch {
             // Its own failure repeats one that is already known.
@@ -87,7 +109,7 @@ struct LogFileWriter {
     private mutating func add(_ entries: [LogEntry]) throws(LogStoreError) {
         try insert(entries[...], from: next)
         next += Int64(entries.count)
-        tail += entries
+        tail? += entries
         try database.run("UPDATE state SET next = ?", .integer(next))
     }
 
@@ -115,8 +137,9 @@ struct LogFileWriter {
 
     /// Makes a block of the oldest entries that are in none.
     private mutating func seal() throws(LogStoreError) {
-        let entries = tail[..<LogFileFormat.blockRows]
-        let first = next - Int64(tail.count)
+        let all = try tailEntries()
+        let (entries, rest) = (all[..<LogFileFormat.blockRows], all[LogFileFormat.blockRows...])
+        let first = tailStart
         let block = try database.number("SELECT nextBlock FROM state")
         let times = entries.map(\.time)
         let (timeMin, timeMax) = (times.min() ?? 0, times.max() ?? 0)
@@ -142,9 +165,10 @@ struct LogFileWriter {
         for (index, entry) in entries.enumerated() {
             if let details = entry.details { try insert(details, first + Int64(index)) }
         }
-        let count = entries.count
-        tail.removeFirst(count)
-        try keepTail(from: first + Int64(count))
+        // In memory of their own size: the block's would be kept.
+        tail = Array(rest)
+        tailStart = first + Int64(entries.count)
+        try keepTail(rest)
     }
 
     /// Returns the numbers of the entries' texts in a column, 0 for none.
@@ -194,11 +218,11 @@ struct LogFileWriter {
     }
 
     /// Removes from `batches` what is in a block now, and writes the rest of a batch of which that is a part again.
-    private func keepTail(from number: Int64) throws(LogStoreError) {
-        try database.run("DELETE FROM batches WHERE first < ?", .integer(number))
+    private func keepTail(_ entries: ArraySlice<LogEntry>) throws(LogStoreError) {
+        try database.run("DELETE FROM batches WHERE first < ?", .integer(tailStart))
         let row = try database.number("SELECT coalesce(min(first), \(next)) FROM batches")
-        guard row > number else { return }
-        try insert(tail.prefix(Int(row - number)), from: number)
+        guard row > tailStart else { return }
+        try insert(entries.prefix(Int(row - tailStart)), from: tailStart)
     }
 
     private func insert(_ details: LogDetails, _ number: Int64) throws(LogStoreError) {
@@ -362,7 +386,8 @@ struct LogFileWriter {
         let end = try database.number(
             "SELECT coalesce((SELECT min(first) FROM batches WHERE timeMax >= ?), \(next))", .integer(oldest))
         try database.run("DELETE FROM batches WHERE first < ?", .integer(end))
-        tail = Array(tail.suffix(Int(next - end)))
+        tail = tail.map { Array($0.suffix(Int(next - end))) }
+        tailStart = end
     }
 
     private mutating func removeTelemetry(now: Int64) throws(LogStoreError) {

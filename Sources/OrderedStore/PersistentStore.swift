@@ -27,7 +27,10 @@ package protocol PersistentStore: OrderedStore {
     func setEpoch(_ epoch: UInt64) async throws
 
     /// Gives back memory that the store holds to be faster, such as pages of its file.
-    func releaseMemory() async
+    ///
+    /// - Parameter bytesMax: What each connection may keep; one that holds more gives back all.
+    /// - Returns: Whether any memory was given back.
+    @discardableResult func releaseMemory(above bytesMax: Int) async -> Bool
 
     /// Finishes calls under way and releases the store. Later calls fail with `closed`; closing again does nothing.
     func close() async

@@ -175,7 +175,7 @@ package final class PostgresStore: PersistentStore {
     package func foreignCommitMark() async throws -> Int64 { exchange?.mark ?? 0 }
 
     /// Does nothing: the pages are the server's.
-    package func releaseMemory() async {}
+    package func releaseMemory(above bytesMax: Int) async -> Bool { false }
 
     /// Gives the store another epoch, unless it has changed from `epoch` already.
     package func renewEpoch(from epoch: UInt64) async throws {

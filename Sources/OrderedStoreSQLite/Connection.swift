@@ -31,8 +31,8 @@ final class Connection: Sendable {
         }
     }
 
-    func releaseMemory() {
-        handle.withLock { $0.releaseMemory() }
+    func releaseMemory(above bytesMax: Int) -> Bool {
+        handle.withLock { $0.releaseMemory(above: bytesMax) }
     }
 
     func close() {

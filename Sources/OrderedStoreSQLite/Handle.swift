@@ -89,9 +89,21 @@ struct Handle: ~Copyable {
         logPages.deallocate()
     }
 
-    /// Gives back the pages in memory, except those that a transaction under way has changed.
-    func releaseMemory() {
-        if let database { sqlite3_db_release_memory(database) }
+    /// Gives back the pages in memory if there are more of them than `bytesMax`, except those that a transaction under way has changed.
+    ///
+    /// - Returns: Whether any were given back.
+    func releaseMemory(above bytesMax: Int) -> Bool {
+        guard let database else { return false }
+        let before = Self.cachedBytes(database)
+        guard before > bytesMax else { return false }
+        sqlite3_db_release_memory(database)
+        return Self.cachedBytes(database) < before
+    }
+
+    private static func cachedBytes(_ database: OpaquePointer) -> Int {
+        var (used, most): (Int32, Int32) = (0, 0)
+        sqlite3_db_status(database, SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0)
+        return Int(used)
     }
 
     /// Closes the file; later calls fail with `closed`.

@@ -55,15 +55,17 @@ final class ReaderPool: Sendable {
     }
 
     /// Gives back the pages that idle connections hold in memory.
-    func releaseMemory() {
+    func releaseMemory(above bytesMax: Int) -> Bool {
         let connections = state.withLock { state in
             defer { state.idle = [] }
             return state.idle
         }
+        var hasReleased = false
         for connection in connections {
-            connection.releaseMemory()
+            if connection.releaseMemory(above: bytesMax) { hasReleased = true }
             give(connection)
         }
+        return hasReleased
     }
 
     /// Waits for reads under way, then closes the file.

@@ -104,9 +104,12 @@ package final class SQLiteStore: PersistentStore {
     package func foreignCommitMark() async throws -> Int64 { try await writer.foreignCommitMark() }
 
     /// Gives back the pages that connections hold in memory; they are read again when they are needed.
-    package func releaseMemory() async {
-        readers.releaseMemory()
-        await writer.releaseMemory()
+    ///
+    /// - Parameter bytesMax: What each connection may keep; one that holds more gives back all.
+    /// - Returns: Whether any memory was given back.
+    @discardableResult package func releaseMemory(above bytesMax: Int) async -> Bool {
+        let hasReleased = readers.releaseMemory(above: bytesMax)
+        return await writer.releaseMemory(above: bytesMax) || hasReleased
     }
 
     /// Gives the store another epoch, unless it has changed from `epoch` already.

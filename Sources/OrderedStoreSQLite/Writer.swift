@@ -69,9 +69,9 @@ final class Writer: Sendable {
     }
 
     /// Gives back the pages that the connection holds in memory.
-    func releaseMemory() async {
+    func releaseMemory(above bytesMax: Int) async -> Bool {
         await withTaskExecutorPreference(thread) {
-            await turns.withLock(for: "", on: thread) { connection.releaseMemory() }
+            await turns.withLock(for: "", on: thread) { connection.releaseMemory(above: bytesMax) }
         }
     }
 

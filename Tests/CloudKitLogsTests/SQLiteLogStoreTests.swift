@@ -30,6 +30,7 @@ struct SQLiteLogStoreTests {
             time += Int64(batch.count)
             try await store.append(batch, telemetry: [])
             memory.append(batch, telemetry: [])
+            if random.chance.next() % 4 == 0 { await store.releaseMemory() }
         }
         let first = try #require(memory.entries(LogFilter(), after: -1, limit: 1).items.first).number
         for round in 0..<60 {

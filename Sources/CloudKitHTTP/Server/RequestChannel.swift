@@ -28,8 +28,9 @@ struct RequestChannel: ServerChildChannel {
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<Value> {
         channel.eventLoop.makeCompletedFuture {
-            // A connection keeps the memory of as many reads as may follow one another, up to 64 KiB each.
+            // A connection keeps the memory of as many reads as may follow one another.
             try channel.syncOptions?.setOption(.maxMessagesPerRead, value: 1)
+            try channel.syncOptions?.setOption(.recvAllocator, value: ReceiveBufferSizes())
             let pipeline = channel.pipeline.syncOperations
             var limits = NIOHTTPDecoderLimitConfiguration()
             limits.maxHeaderListSize = Self.headBytesMax

@@ -184,7 +184,7 @@ struct ServeCommand: AsyncParsableCommand {
                     .init(service: StartSample(cloud: cloud, store: folder.store, logger: logger)),
                     .init(service: ServedMarks(store: folder.store, folder: folder.path, logger: logger)),
                     .init(service: ForeignCommits(store: folder.store, application: application, logger: logger)),
-                    .init(service: IdleMemory(store: folder.store)),
+                    .init(service: IdleMemory(store: folder.store, log: log)),
                     .init(service: OutboxWorker(cloud: cloud, store: folder.store, logger: logger)),
                     .init(
                         service: AccountDeletionWorker(
