@@ -59,6 +59,13 @@ package final class ChildProcess {
         return false
     }
 
+    /// How the process ended, for messages of tests.
+    package var end: String {
+        guard !isRunning, let status else { return "runs" }
+        let signal = status & 0x7F
+        return signal == 0 ? "ended with status \((status >> 8) & 0xFF)" : "was ended by signal \(signal)"
+    }
+
     package func send(_ signal: Int32) {
         if status == nil { Foundation.kill(identifier, signal) }
     }
