@@ -19,18 +19,34 @@ extension String {
     /// Decodes each `%XX` of a path or query; nil if an escape is broken or the bytes are not UTF-8.
     package init?(percentEncoded text: some Collection<UInt8>) {
         // The bytes are read through a pointer: a generic loop is not specialized for callers in other modules.
-        guard let decoded = text.withContiguousStorageIfAvailable(decodePercentEncoding) else {
+        guard let decoded = text.withContiguousStorageIfAvailable({ String(percentEncoded: $0) }) else {
             self.init(percentEncoded: Array(text))
             return
         }
         guard let decoded else { return nil }
         self = decoded
     }
+
+    /// Decodes each `%XX` of a path or query; nil if an escape is broken or the bytes are not UTF-8.
+    package init?(percentEncoded text: UnsafeBufferPointer<UInt8>) {
+        // Most texts are plain ASCII, which needs no further look.
+        var common: UInt8 = 0
+        var hasEscape = false
+        for byte in text {
+            common |= byte
+            if byte == UInt8(ascii: "%") { hasEscape = true }
+        }
+        if !hasEscape, common < 0x80 {
+            self.init(decoding: text, as: UTF8.self)
+            return
+        }
+        guard let decoded = decodePercentEncoding(text) else { return nil }
+        self = decoded
+    }
 }
 
 /// Returns the text with each `%XX` decoded; nil if an escape is broken or the bytes are not UTF-8.
 private func decodePercentEncoding(_ text: UnsafeBufferPointer<UInt8>) -> String? {
-    guard text.contains(UInt8(ascii: "%")) else { return String(validating: text, as: UTF8.self) }
     var bytes: [UInt8] = []
     bytes.reserveCapacity(text.count)
     var rest = text.makeIterator()

@@ -106,7 +106,8 @@ package final class CloudProcess {
             guard process.isRunning else { break }
             usleep(5_000)
         }
-        throw ChildFailure(program: "welkin serve", reason: "does not answer; it \(process.end) and said: \(tail(of: log))")
+        throw ChildFailure(
+            program: "welkin serve", reason: "does not answer; it \(process.end) and said: \(tail(of: log))")
     }
 
     /// What the server printed at its latest start. It prints the last line, which begins with `Next:`, beside its first requests.

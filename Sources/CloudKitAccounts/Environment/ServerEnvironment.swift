@@ -35,8 +35,14 @@ package struct ServerEnvironment: Sendable {
 
     /// Random bytes of the operating system.
     package static let systemRandom: @Sendable (Int) -> [UInt8] = { count in
+        // A word at a time: each is a call of the system.
         var generator = SystemRandomNumberGenerator()
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + 7)
+        while bytes.count < count {
+            withUnsafeBytes(of: generator.next() as UInt64) { bytes.append(contentsOf: $0) }
+        }
+        return Array(bytes.prefix(count))
     }
 
     /// Returns `count` random bytes in hexadecimal.

@@ -36,12 +36,16 @@ struct RequestQuery: Hashable {
                 if equals == nil, bytes[end] == UInt8(ascii: "=") { equals = end }
                 end += 1
             }
-            if let equals { set(bytes[start..<equals], to: bytes[(equals + 1)..<end]) }
+            if let equals {
+                set(
+                    UnsafeBufferPointer(rebasing: bytes[start..<equals]),
+                    to: UnsafeBufferPointer(rebasing: bytes[(equals + 1)..<end]))
+            }
             start = end + 1
         }
     }
 
-    private mutating func set(_ key: Slice<UnsafeBufferPointer<UInt8>>, to bytes: Slice<UnsafeBufferPointer<UInt8>>) {
+    private mutating func set(_ key: UnsafeBufferPointer<UInt8>, to bytes: UnsafeBufferPointer<UInt8>) {
         guard let value = String(percentEncoded: bytes), !value.isEmpty else { return }
         switch String(decoding: key, as: UTF8.self) {
         case "ckAPIToken": apiToken = value

@@ -24,11 +24,7 @@ package struct LogID: Hashable, Sendable, Comparable, CustomStringConvertible {
 
     /// Creates a random identifier.
     package init(milliseconds: Int64) {
-        // One call of the system for all bits.
-        let random = UInt128.random(in: 0 ... .max)
-        self.init(
-            milliseconds: milliseconds,
-            random: (UInt64(truncatingIfNeeded: random), UInt64(truncatingIfNeeded: random >> 64)))
+        self.init(milliseconds: milliseconds, random: RandomReserve.next())
     }
 
     /// Reads the form of a UUID, in either case; nil for another text.

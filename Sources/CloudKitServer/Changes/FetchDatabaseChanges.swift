@@ -17,27 +17,28 @@ package struct FetchDatabaseChanges: Sendable {
         let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
         if place.scope == .shared { return try await FetchSharedDatabaseChanges(cloud).run(request, in: place) }
         let partition = place.partition
-        let token = try databaseToken(request.syncToken, partition)
+        let sent = try sentToken(request.syncToken, partition)
         let limit = cloud.limits.pageItems(wanted: request.resultsLimit, by: caller)
         let isCaughtUp = request.syncToken == ""
         return try await cloud.noticingLaterStates {
             try await cloud.store.read(partition) { view in
                 let header = try await view.databaseHeader()
-                let feed = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: header)
-                return try await databasePage(feed, limit: limit, in: place, view)
+                let feed = try DatabaseFeedPosition(token: sent?.token, isCaughtUp: isCaughtUp, header: header)
+                return try await databasePage(feed, repeating: sent, limit: limit, in: place, view)
             }
         }
     }
 
-    private func databaseToken(
+    private func sentToken(
         _ text: String?, _ partition: StoragePartition
-    ) throws(RequestFailure) -> SyncToken? {
+    ) throws(RequestFailure) -> SentSyncToken? {
         guard let text, !text.isEmpty else { return nil }
-        return try cloud.tokens.open(text, for: partition, kinds: [.database])
+        return try cloud.tokens.openSent(text, for: partition, kinds: [.database])
     }
 
     private func databasePage(
-        _ position: DatabaseFeedPosition, limit: Int, in place: DatabaseContext, _ view: StorageReader
+        _ position: DatabaseFeedPosition, repeating sent: SentSyncToken?, limit: Int, in place: DatabaseContext,
+        _ view: StorageReader
     ) async throws -> DatabaseChangesPage {
         // One more than fits shows whether there is more.
         let entries = try await view.databaseFeed(after: position.version, limit: limit + 1)
@@ -59,7 +60,8 @@ package struct FetchDatabaseChanges: Sendable {
         let token = SyncToken(
             .database, version: moreComing ? last : max(last, position.baseline), baseline: position.baseline)
         return DatabaseChangesPage(
-            events: events, syncToken: cloud.tokens.seal(token, for: place.partition), moreComing: moreComing)
+            events: events, syncToken: cloud.tokens.seal(token, for: place.partition, repeating: sent),
+            moreComing: moreComing)
     }
 }
 

@@ -134,18 +134,22 @@ private struct ZoneFeedReader: Sendable {
         let name = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         guard name != ZoneID.defaultZoneName else { throw RequestFailure.noFeed(for: place.caller.surface) }
         let zone = try ZoneAccess.live(try await view.zone(named: name))
-        var page: ZoneChangesPage
-        switch try position(of: request, in: zone) {
+        let sent = try sentToken(of: request)
+        let (events, token, moreComing): Part
+        switch position(of: request, sent, in: zone) {
         case .refuse(let failure): throw failure
-        case .caughtUp:
-            page = answer([], token: .zone(zone.number, at: zone.latestVersion), moreComing: false, zone: zone)
+        case .caughtUp: (events, token, moreComing) = ([], .zone(zone.number, at: zone.latestVersion), false)
         case .forward(let version, let baseline):
-            page = try await forward(
+            (events, token, moreComing) = try await forward(
                 request, zone: zone, after: version, baseline: baseline, bytesLeft: &bytesLeft, view)
         case .backward(let version, let floor, let top):
-            page = try await backward(
+            (events, token, moreComing) = try await backward(
                 request, zone: zone, before: version, floor: floor, top: top, bytesLeft: &bytesLeft, view)
         }
+        var page = ZoneChangesPage(
+            zoneID: place.zoneID(zone.name), events: events,
+            syncToken: tokens.seal(token, for: place.partition, repeating: sent), moreComing: moreComing,
+            clientChangeToken: zone.clientChangeToken)
         guard let states = request.states, !page.moreComing, ZoneStateKeeper.keepsStates(in: place) else { return page }
         let kept = try await ZoneStateKeeper(place: place, tokens: tokens).states(of: zone, known: states.known, view)
         bytesLeft -= kept.states.reduce(0) { $0 + $1.bytes.count * 2 }
@@ -153,19 +157,23 @@ private struct ZoneFeedReader: Sendable {
         return page
     }
 
-    private func position(of request: ZoneChangesRequest, in zone: ZoneHeader) throws(RequestFailure) -> FeedPosition {
-        guard let text = request.syncToken else {
-            return FeedPosition(token: nil, zone: zone, isReversed: request.reverse)
-        }
-        if text.isEmpty { return .caughtUp }
-        let token = try tokens.open(text, for: place.partition, kinds: [.zone, .zoneReversed])
-        return FeedPosition(token: token, zone: zone, isReversed: request.reverse)
+    /// What a page has of the feed: the changes, the position behind them, and whether there are more.
+    private typealias Part = (events: [RecordChangeEvent], token: SyncToken, moreComing: Bool)
+
+    private func sentToken(of request: ZoneChangesRequest) throws(RequestFailure) -> SentSyncToken? {
+        guard let text = request.syncToken, !text.isEmpty else { return nil }
+        return try tokens.openSent(text, for: place.partition, kinds: [.zone, .zoneReversed])
+    }
+
+    private func position(of request: ZoneChangesRequest, _ sent: SentSyncToken?, in zone: ZoneHeader) -> FeedPosition {
+        if request.syncToken == "" { return .caughtUp }
+        return FeedPosition(token: sent?.token, zone: zone, isReversed: request.reverse)
     }
 
     private func forward(
         _ request: ZoneChangesRequest, zone: ZoneHeader, after version: UInt64, baseline: UInt64,
         bytesLeft: inout Int, _ view: StorageReader
-    ) async throws -> ZoneChangesPage {
+    ) async throws -> Part {
         // A device that looks for the end of a record wants the deletions that a first feed passes over. Its tokens keep the
         // baseline: they stay valid while deletions before it are forgotten.
         let reportsAll = request.states?.reportsAllDeletions ?? false
@@ -176,15 +184,13 @@ private struct ZoneFeedReader: Sendable {
         bytesLeft -= page.bytesTaken
         let reached = page.isFull ? page.last ?? version : max(page.last ?? version, zone.latestVersion)
         let token = SyncToken(.zone, zone: zone.number, version: reached, baseline: baseline)
-        return answer(
-            try await events(page, request: request, zone: zone, view), token: token, moreComing: page.isFull,
-            zone: zone)
+        return (try await events(page, request: request, zone: zone, view), token, page.isFull)
     }
 
     private func backward(
         _ request: ZoneChangesRequest, zone: ZoneHeader, before version: UInt64, floor: UInt64, top: UInt64,
         bytesLeft: inout Int, _ view: StorageReader
-    ) async throws -> ZoneChangesPage {
+    ) async throws -> Part {
         // Without a token at the start nothing is known that could be gone.
         var page = newPage(request, silentDeletions: floor == 0 ? top : 0, bytesLeft)
         try await fill(&page) { last, limit in
@@ -198,9 +204,7 @@ private struct ZoneFeedReader: Sendable {
             ? SyncToken(
                 .zoneReversed, zone: zone.number, version: page.last ?? version, baseline: top, floor: floor)
             : .zone(zone.number, at: top)
-        return answer(
-            try await events(page, request: request, zone: zone, view), token: token, moreComing: page.isFull,
-            zone: zone)
+        return (try await events(page, request: request, zone: zone, view), token, page.isFull)
     }
 
     private func newPage(_ request: ZoneChangesRequest, silentDeletions: UInt64, _ bytesLeft: Int) -> FeedPage {
@@ -225,14 +229,6 @@ private struct ZoneFeedReader: Sendable {
         _ page: FeedPage, request: ZoneChangesRequest, zone: ZoneHeader, _ view: StorageReader
     ) async throws -> [RecordChangeEvent] {
         try await view.events(page.picked, of: zone, in: place, desiredKeys: request.desiredKeys)
-    }
-
-    private func answer(
-        _ events: [RecordChangeEvent], token: SyncToken, moreComing: Bool, zone: ZoneHeader
-    ) -> ZoneChangesPage {
-        ZoneChangesPage(
-            zoneID: place.zoneID(zone.name), events: events, syncToken: tokens.seal(token, for: place.partition),
-            moreComing: moreComing, clientChangeToken: zone.clientChangeToken)
     }
 }
 

@@ -47,6 +47,13 @@ package struct SyncToken: Hashable, Sendable {
     }
 }
 
+/// A token as a client sent it.
+package struct SentSyncToken: Sendable {
+    /// The position that the token stands for.
+    let token: SyncToken
+    fileprivate let text: String
+}
+
 /// Makes tokens that only this cloud can make, each good for one partition.
 ///
 /// A token holds the store's epoch, so that after a restored backup it is known to be from before (B-BKD-13).
@@ -93,7 +100,9 @@ package struct SyncTokenSeal: Sendable {
     ///
     /// Clients of the web services decode it as standard base64. A token has a multiple of three bytes, and so no padding.
     package func seal(_ token: SyncToken, for partition: StoragePartition) -> String {
-        var bytes = token.kind.magic
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(token.kind.byteCount)
+        bytes += token.kind.magic
         bytes.append(shownEpoch, bytes: Self.epochBytes)
         bytes.append(UInt64(token.zone), bytes: 4)
         bytes.append(token.version, bytes: 6)
@@ -101,6 +110,19 @@ package struct SyncTokenSeal: Sendable {
         if token.kind.hasFloor { bytes.append(token.floor, bytes: 6) }
         return Base64.encode(
             codec.sign(bytes, context: Array(partition.name.utf8), checkBytes: Self.checkBytes))
+    }
+
+    /// Returns the token as text: as the client sent it if its position is the same.
+    func seal(_ token: SyncToken, for partition: StoragePartition, repeating sent: SentSyncToken?) -> String {
+        if let sent, sent.token == token { return sent.text }
+        return seal(token, for: partition)
+    }
+
+    /// Opens a token and keeps its text, for an answer that may repeat it.
+    func openSent(
+        _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
+    ) throws(RequestFailure) -> SentSyncToken {
+        SentSyncToken(token: try open(text, for: partition, kinds: kinds), text: text)
     }
 
     /// - Parameter kinds: The kinds that the caller can continue from.
@@ -131,7 +153,8 @@ package struct SyncTokenSeal: Sendable {
 extension SyncToken.Kind {
     /// The prefix of tokens of this kind: three bytes, four characters.
     fileprivate var magic: [UInt8] { [0xC4, 0x0B, rawValue + 1] }
-    fileprivate var magicText: String { Base64.encode(magic) }
+    fileprivate var magicText: String { Self.magicTexts[Int(rawValue)] }
+    private static let magicTexts = allCases.map { Base64.encode($0.magic) }
     fileprivate var byteCount: Int { hasFloor ? 30 : 24 }
 }
 
