@@ -10,6 +10,7 @@ import Testing
 /// Folders that are no exports, exports that are damaged, and clouds that cannot take them.
 @Suite(.timeLimit(.minutes(20))) struct DamagedExportTests {
     private static let notes = "iCloud.com.example.notes"
+    private static let tests = "iCloud.com.example.tests"
 
     /// Exports an account with two records and a file, and runs the body with the cloud and the device.
     private func withExport(
@@ -108,6 +109,27 @@ import Testing
                 #expect(error?.description.contains("welkin token create") == true)
                 let report = try await folder.importing("export", into: device, skipsMissing: true)
                 #expect(report.created == 0 && report.missingContainers == ["\(Self.notes) (development)"])
+            }
+        }
+    }
+
+    /// The reset marks the databases of both environments, which made the account known where it had never been.
+    @Test func `an account whose keys were reset is exported from where it has been`() async throws {
+        try await ArchiveFolder.with { folder in
+            try await TestCloud.run { cloud in
+                let user = try await cloud.user("ada")
+                let earlier = try await user.device()
+                try await earlier.container(Self.notes).privateCloudDatabase.save(CKRecord(recordType: "Note"))
+                try await cloud.resetKeys(of: user)
+                let device = try await user.device("new")
+                let manifest = try await folder.export(device, as: "export")
+                // The order to reset keys goes to a container as well.
+                #expect(manifest.containers.map(\.title) == [Self.notes, Self.tests].map { "\($0) (development)" })
+            }
+            try await TestCloud.run { other in
+                let device = try await other.user("ada").device()
+                for container in [Self.notes, Self.tests] { _ = try await device.container(container).userRecordID() }
+                #expect(try await folder.importing("export", into: device).created == 1)
             }
         }
     }

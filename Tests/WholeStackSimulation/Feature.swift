@@ -66,6 +66,8 @@ enum Feature: UInt64 {
     case deviceBackups = 3_500_000
     /// At the end the data of an account may be exported, and imported into a new one.
     case exports = 3_600_000
+    /// Devices have an app in a second container, whose zones have the same names.
+    case containers = 3_700_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

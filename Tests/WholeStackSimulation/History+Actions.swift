@@ -24,6 +24,10 @@ extension History {
                 _ = await app.feeds.value[scope]?.sync(pageMax: chance.percent(50) ? chance.number(1..<4) : nil)
                 continue
             }
+            if let diary = app.diary?.app, chance.percent(12) {
+                await editNotes(of: diary, chance)
+                continue
+            }
             switch chance.number(0..<100) {
             case ..<18: await step.save()
             case ..<28: await step.saveBatch()
@@ -38,16 +42,20 @@ extension History {
             case ..<85: await step.useTemporaryZone()
             case ..<90: await web(device, chance)
             case 99... where has(.endings): await app.notes.removeAll()
-            default:
-                let edit = ledger.makeStamp()
-                let kind = chance.percent(70) ? "keep" : "drop"
-                let name = "\(kind)\(chance.number(0..<4))"
-                if kind == "drop", chance.percent(40) {
-                    await app.notes.remove(name)
-                } else {
-                    await app.notes.write(name, edit: edit)
-                }
+            default: await editNotes(of: app.notes, chance)
             }
+        }
+    }
+
+    /// Lets a user write or remove a note.
+    private func editNotes(of app: NotesApp, _ chance: Chance) async {
+        let edit = ledger.makeStamp()
+        let kind = chance.percent(70) ? "keep" : "drop"
+        let name = "\(kind)\(chance.number(0..<4))"
+        if kind == "drop", chance.percent(40) {
+            await app.remove(name)
+        } else {
+            await app.write(name, edit: edit)
         }
     }
 }

@@ -21,7 +21,7 @@ extension History {
         else { return }
         let user = device.user
         let own = devices.filter { $0.user.name == user.name }
-        own.first?.notesEndings?.note()
+        own.first?.noteEndings()
         webClients.value[user.name] = nil
         subscribed.value[user.name] = nil
         let zones = [
@@ -46,7 +46,7 @@ extension History {
         await untilDone("new account of \(user.name)") { cloud in
             try await Self.add(user, to: cloud.accountStore)
         }
-        own.first?.notesEndings?.note()
+        own.first?.noteEndings()
         trail.note("\(user.name) signs up again")
         for device in own { device.hasFormerUser.value = true }
         for other in chance.some(own.count, of: own) { await signIn(other) }

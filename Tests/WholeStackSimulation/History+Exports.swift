@@ -21,7 +21,7 @@ extension History {
         let importer = SimulatedDevice(
             Self.importer + "-1", of: try await Self.addUser(Self.importer, to: accounts), at: cloud,
             apiTokens: apiTokens, Chance(seed: seed, subject: 51), planted: nil, notesEndings: nil,
-            hardware: Hardware())
+            diaryToken: diaryToken, hardware: Hardware())
         try await importer.signIn()
         try importer.boot()
         let report = try await AccountImport(importer.account).run(from: device.exportFolder)
@@ -51,6 +51,7 @@ extension History {
         let manifest = try await AccountExport(device.account, program: "simulation").run(into: folder)
         var records: Exported = [:]
         for container in manifest.containers {
+            let other = container.container == SimulatedCloud.container ? "" : container.container + "/"
             for zone in container.zones {
                 let text = try String(contentsOfFile: "\(folder)/\(zone.file.path)", encoding: .utf8)
                 for line in text.split(separator: "\n") {
@@ -64,7 +65,7 @@ extension History {
                     record.share = nil
                     record.created = Stamp(timestamp: 0, user: .caller, deviceID: nil)
                     record.modified = record.created
-                    records["\(container.environment)/\(zone.name)/\(record.recordName)"] = record
+                    records["\(other)\(container.environment)/\(zone.name)/\(record.recordName)"] = record
                 }
             }
         }

@@ -239,17 +239,17 @@ extension History {
             // Who knows of the restoration looks who takes part.
             if restoration.value == .accepted { for device in devices { try device.confirmParticipants() } }
             for device in devices {
-                guard let notes = device.app?.notes else { continue }
-                let mirror = device.app?.mirror.value
-                if await notes.hasPending { isQuiet = false }
+                guard let app = device.app else { continue }
+                let mirror = app.mirror.value
+                for notes in app.notesApps where await notes.hasPending { isQuiet = false }
                 if await mirror?.hasPending == true { isQuiet = false }
                 do {
-                    try await notes.sync()
+                    for notes in app.notesApps { try await notes.sync() }
                     try await mirror?.sync()
                 } catch {
                     isQuiet = false
                 }
-                for feed in device.app?.feeds.value.sorted(by: { $0.key.rawValue < $1.key.rawValue }).map(\.value) ?? []
+                for feed in app.feeds.value.sorted(by: { $0.key.rawValue < $1.key.rawValue }).map(\.value)
                 where await !feed.sync(pageMax: nil) {
                     isQuiet = false
                 }
@@ -262,7 +262,7 @@ extension History {
             return expectNotifications()
         }
         for device in devices {
-            if let notes = device.app?.notes, await notes.hasPending {
+            for notes in device.app?.notesApps ?? [] where await notes.hasPending {
                 violated("\(device.name) does not come to rest: \(await notes.failures.map { "\($0)" }.sorted())")
             }
             if await device.app?.mirror.value?.hasPending == true {

@@ -241,49 +241,63 @@ extension History {
     /// Checks that the notes of all devices of a user are those of the cloud.
     private func judgeNotes() async throws {
         for user in Self.users {
-            let apps = devices.filter { $0.user.name == user }.compactMap { device in
+            let booted = devices.filter { $0.user.name == user }.compactMap { device in
                 device.app.map { (device.name, $0) }
             }
-            guard let first = apps.first?.1 else { continue }
-            var held: [String: NotesApp.Note] = [:]
-            var token: CKServerChangeToken?
-            var hasMore = true
-            do {
-                while hasMore {
-                    let page = try await first.container.privateCloudDatabase.recordZoneChanges(
-                        inZoneWith: NotesApp.zone.zoneID, since: token)
-                    for (id, result) in page.modificationResultsByID {
-                        held[id.recordName] = NotesApp.note(try result.get().record)
-                    }
-                    token = page.changeToken
-                    hasMore = page.moreComing
+            try await judgeNotes(
+                of: booted.map { ($0.0, $0.1.notes) }, in: booted.first?.1.container, since: notesEnded.value[user] ?? 0
+            )
+            try await judgeNotes(
+                of: booted.compactMap { name, app in app.diary.map { ("\(name)'s diary", $0.app) } },
+                in: booted.first?.1.diary?.container, since: diaryEnded.value[user] ?? 0)
+        }
+    }
+
+    /// Checks that the notes of several devices are those of a container.
+    ///
+    /// - Parameter end: The stamp from which on edits cannot have been lost with their zone.
+    private func judgeNotes(
+        of apps: [(name: String, app: NotesApp)], in container: CKContainer?, since end: Int
+    ) async throws {
+        guard let container else { return }
+        var held: [String: NotesApp.Note] = [:]
+        var token: CKServerChangeToken?
+        var hasMore = true
+        do {
+            while hasMore {
+                let page = try await container.privateCloudDatabase.recordZoneChanges(
+                    inZoneWith: NotesApp.zone.zoneID, since: token)
+                for (id, result) in page.modificationResultsByID {
+                    held[id.recordName] = NotesApp.note(try result.get().record)
                 }
-            } catch let error as CKError where error.code == .zoneNotFound || error.code == .userDeletedZone {
-                held = [:]
+                token = page.changeToken
+                hasMore = page.moreComing
             }
-            for (name, app) in apps {
-                let notes = await app.notes.notes
-                let odd = Set(notes.keys).union(held.keys).filter { notes[$0] != held[$0] }.sorted()
-                if !odd.isEmpty {
-                    violated(
-                        "the notes of \(name) differ: \(odd.map { "\($0) \(notes[$0]?.edit ?? -1) \(held[$0]?.edit ?? -1)" })"
-                    )
-                }
-                for damage in await app.notes.damage { violated("a note of \(name): \(damage)") }
-                for (note, edit) in await app.notes.acknowledged.sorted(by: { $0.key < $1.key })
-                where note.hasPrefix("keep") && held[note]?.edit ?? -1 < edit && edit > notesEnded.value[user] ?? 0 {
-                    violated("\(name): the cloud has lost edit \(edit) of \(note)")
-                }
-                let failures = await app.notes.failures.subtracting(
-                    [
-                        .serverRecordChanged, .unknownItem, .zoneNotFound, .networkFailure, .networkUnavailable,
-                        .serviceUnavailable, .requestRateLimited, .serverResponseLost, .zoneBusy, .operationCancelled,
-                        .batchRequestFailed,
-                    ] + (has(.endings) ? [.userDeletedZone, .quotaExceeded] : [])
-                        + (restoration.value == .none ? [] : Array(Self.ofRestorations))
-                        + (has(.sessions) ? [.notAuthenticated, .accountTemporarilyUnavailable] : []))
-                if !failures.isEmpty { violated("the sync engine of \(name) met \(failures.map { "\($0)" }.sorted())") }
+        } catch let error as CKError where error.code == .zoneNotFound || error.code == .userDeletedZone {
+            held = [:]
+        }
+        for (name, app) in apps {
+            let notes = await app.notes
+            let odd = Set(notes.keys).union(held.keys).filter { notes[$0] != held[$0] }.sorted()
+            if !odd.isEmpty {
+                violated(
+                    "the notes of \(name) differ: \(odd.map { "\($0) \(notes[$0]?.edit ?? -1) \(held[$0]?.edit ?? -1)" })"
+                )
             }
+            for damage in await app.damage { violated("a note of \(name): \(damage)") }
+            for (note, edit) in await app.acknowledged.sorted(by: { $0.key < $1.key })
+            where note.hasPrefix("keep") && held[note]?.edit ?? -1 < edit && edit > end {
+                violated("\(name): the cloud has lost edit \(edit) of \(note)")
+            }
+            let failures = await app.failures.subtracting(
+                [
+                    .serverRecordChanged, .unknownItem, .zoneNotFound, .networkFailure, .networkUnavailable,
+                    .serviceUnavailable, .requestRateLimited, .serverResponseLost, .zoneBusy, .operationCancelled,
+                    .batchRequestFailed,
+                ] + (has(.endings) ? [.userDeletedZone, .quotaExceeded] : [])
+                    + (restoration.value == .none ? [] : Array(Self.ofRestorations))
+                    + (has(.sessions) ? [.notAuthenticated, .accountTemporarilyUnavailable] : []))
+            if !failures.isEmpty { violated("the sync engine of \(name) met \(failures.map { "\($0)" }.sorted())") }
         }
     }
 

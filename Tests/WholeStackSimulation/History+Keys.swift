@@ -11,7 +11,7 @@ extension History {
     func resetKeys(on device: SimulatedDevice) async {
         guard mayChangeSecrets(device), keysReset.value.insert(device.user.name).inserted else { return }
         let own = devices.filter { $0.user.name == device.user.name }
-        own.first?.notesEndings?.note()
+        own.first?.noteEndings()
         var zones = ["Work", NotesApp.zone.zoneID.zoneName, "Temporary0", "Temporary1"]
         if device.user.name == circleOwner { zones.append(Self.circle.zoneName) }
         let endings = zones.map { beginEnding($0, of: device.user.name) }
@@ -24,7 +24,7 @@ extension History {
         }
         // Zones in which nothing is sealed stay.
         for ending in endings { end(ending, .unknown) }
-        own.first?.notesEndings?.note()
+        own.first?.noteEndings()
         for other in chance.some(own.count, of: own) {
             try? await Task.sleep(for: .milliseconds(chance.number(0..<10_000)))
             other.registered.value = .max

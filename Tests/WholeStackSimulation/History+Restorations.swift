@@ -55,6 +55,7 @@ extension History {
         for user in Set(devices.map(\.user.name)).sorted() {
             // A device that was lost since may have been the only one with an edit.
             notesEnded.value[user] = ledger.makeStamp()
+            diaryEnded.value[user] = notesEnded.value[user]
             webClients.value[user] = nil
             disabled.value.insert(user)
         }
@@ -105,7 +106,7 @@ extension History {
         if has(.longLivedOperations) {
             // What a device has seen that accepted last is an error on others until keys have followed.
             for device in devices {
-                try? await device.app?.notes.sync()
+                for notes in device.app?.notesApps ?? [] { try? await notes.sync() }
                 try? await device.app?.mirror.value?.sync()
             }
         }

@@ -26,7 +26,8 @@ extension History {
     /// Lets another user sign in on a device for a while, in the midst of what its apps do.
     func visit(_ device: SimulatedDevice) async {
         // Notes that were written while nobody was signed in are for whom the engine sees first.
-        guard let visitor, let app = device.app, await !app.notes.isSignedOut else { return }
+        guard let visitor, let app = device.app else { return }
+        for notes in app.notesApps { guard await !notes.isSignedOut else { return } }
         device.isVisited.value = true
         // Steps of several calls would begin the later ones for the visitor.
         for _ in 0..<50 where device.steps.value > 0 { try? await Task.sleep(for: .milliseconds(200)) }
@@ -61,6 +62,16 @@ extension History {
         let zones = try await database.allRecordZones().map(\.zoneID.zoneName).sorted()
         let expected = [Self.visitorsZone.zoneID, NotesApp.zone.zoneID, .default].map(\.zoneName).sorted()
         if zones != expected { violated("the visitor has zones of others: \(zones)") }
+        if let diary = visitor.app?.diary?.container.privateCloudDatabase {
+            // An app whose user has signed out makes the zone for the next one.
+            for zone in try await diary.allRecordZones() where zone.zoneID != .default {
+                let found = try await diary.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
+                    .modificationResultsByID
+                if zone.zoneID != NotesApp.zone.zoneID || !found.isEmpty {
+                    violated("the visitor's diary has \(zone.zoneID.zoneName) with \(found.count) notes of others")
+                }
+            }
+        }
         for (zone, names) in [(Self.visitorsZone, []), (NotesApp.zone, [Self.visitorsNote])] {
             let found = try await database.recordZoneChanges(inZoneWith: zone.zoneID, since: nil)
                 .modificationResultsByID.keys.map(\.recordName).sorted()

@@ -43,6 +43,8 @@ final class History: Sendable {
     let userNames = Shared<[String: String]>([:])
     /// The stamp from which on the edits of a user's notes cannot have been lost with their zone.
     let notesEnded = Shared<[String: Int]>([:])
+    /// The same for the notes of the other container.
+    let diaryEnded = Shared<[String: Int]>([:])
     /// The name in the container of the user whose account is deleted, or is about to be; empty: none is.
     let deletedName = Shared("")
     /// The users whose accounts are disabled, or may be.
@@ -68,6 +70,8 @@ final class History: Sendable {
     /// The time from which a user's subscriptions exist.
     let subscribed = Shared<[String: Int64]>([:])
     let apiTokens: [CloudKitModel.Environment: String]
+    /// The API token of the container of another app; nil: there is no such app.
+    let diaryToken: String?
     private var apiToken: String { apiTokens[.development] ?? "" }
     private let found = Shared<[String]>([])
     private let grown = Shared<Set<String>>([])
@@ -128,6 +132,11 @@ final class History: Sendable {
                 ).token
         }
         apiTokens = tokens
+        diaryToken =
+            Feature.containers.isIn(seed)
+            ? try await accounts.apiTokens.create(
+                container: ContainerID(SimulatedCloud.diaryContainer), environment: .development, name: "diary"
+            ).token : nil
         var devices: [SimulatedDevice] = []
         let chance = chance
         func hardware() -> Hardware {
@@ -137,18 +146,23 @@ final class History: Sendable {
                 clockError: Feature.deviceClocks.isIn(seed) ? Int64(chance.number(-240_000..<240_000)) : 0,
                 keepsOperations: Feature.longLivedOperations.isIn(seed))
         }
+        let ledger = ledger
+        func endings(_ ended: Shared<[String: Int]>, of user: String) -> NotesEndings? {
+            guard Feature.endings.isIn(seed) else { return nil }
+            return NotesEndings(
+                signsOut: Feature.sessions.isIn(seed), hasVisits: Feature.visits.isIn(seed)
+            ) {
+                ended.value[user] = ledger.makeStamp()
+            }
+        }
         for name in Self.users {
             let user = try await Self.addUser(name, to: accounts)
             for number in 1...(name == "cal" && !Feature.keyResets.isIn(seed) ? 1 : 2) {
                 let device = SimulatedDevice(
                     "\(name)-\(number)", of: user, at: cloud, apiTokens: tokens,
                     Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: planted,
-                    notesEndings: Feature.endings.isIn(seed)
-                        ? NotesEndings(
-                            signsOut: Feature.sessions.isIn(seed), hasVisits: Feature.visits.isIn(seed)
-                        ) { [ledger, notesEnded] in
-                            notesEnded.value[name] = ledger.makeStamp()
-                        } : nil, hardware: hardware())
+                    notesEndings: endings(notesEnded, of: name), diaryToken: diaryToken,
+                    diaryEndings: endings(diaryEnded, of: name), hardware: hardware())
                 try await device.signIn()
                 try device.boot()
                 devices.append(device)
@@ -173,7 +187,7 @@ final class History: Sendable {
         let visitor = SimulatedDevice(
             Self.visitor + "-1", of: try await Self.addUser(Self.visitor, to: accounts), at: cloud, apiTokens: tokens,
             Chance(seed: seed, subject: UInt64(10 + devices.count)), planted: nil, notesEndings: nil,
-            hardware: Hardware())
+            diaryToken: diaryToken, hardware: Hardware())
         try await visitor.signIn()
         try visitor.boot()
         self.visitor = visitor
@@ -381,7 +395,7 @@ final class History: Sendable {
     /// Starts the apps of a device that has started.
     func startApps(of device: SimulatedDevice) async throws {
         guard let app = device.app else { return }
-        await app.notes.start()
+        for notes in app.notesApps { await notes.start() }
         guard has(.engines) else { return }
         let mirror = try MirrorApp(device, app, in: self)
         app.mirror.value = mirror

@@ -15,6 +15,8 @@ import OrderedStore
 /// again.
 final class SimulatedCloud: Sendable {
     static let container = "iCloud.com.example.simulated"
+    /// The container of another app of the same accounts.
+    static let diaryContainer = "iCloud.com.example.diary"
 
     let disk: Disk
     let trail: Trail

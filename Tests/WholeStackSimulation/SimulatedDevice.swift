@@ -56,11 +56,15 @@ final class SimulatedDevice: Sendable {
     private let chance: Chance
     private let planted: PlantedFault?
     private let apiTokens: [CloudKitModel.Environment: String]
+    /// The API token of the diary's container; nil: there is no such app.
+    private let diaryToken: String?
     /// Counts the starts; each has a folder of its own with the files of the one before.
     private let life = Shared(0)
     private let booted = Shared<Booted?>(nil)
     /// The notes app's disk.
     let notesDisk = Shared<Data?>(nil)
+    /// The disk of the notes app of the other container.
+    private let diaryDisk = Shared<Data?>(nil)
     /// The disk of the app that mirrors zones.
     let mirrorDisk = Shared<Data?>(nil)
     /// The disks of the apps that follow the feeds of databases.
@@ -91,6 +95,8 @@ final class SimulatedDevice: Sendable {
     private let isCopied = Shared(false)
     /// The ends of the zone of notes; nil: it stays.
     let notesEndings: NotesEndings?
+    /// The ends of the zone of the other container, which no app asks for.
+    private let diaryEndings: NotesEndings?
     /// The network's condition, which outlives the app.
     let condition = Shared(SimulatedNetwork.Condition())
     /// The subscriptions whose notifications arrived, and when.
@@ -103,6 +109,8 @@ final class SimulatedDevice: Sendable {
         let container: CKContainer
         let production: CKContainer
         let notes: NotesApp
+        /// The notes app of the other container, and that container; nil: there is none.
+        let diary: (app: NotesApp, container: CKContainer)?
         /// The app that mirrors zones, once it has started.
         let mirror = Shared<MirrorApp?>(nil)
         /// The apps that follow the feeds of databases, once they have started.
@@ -110,13 +118,18 @@ final class SimulatedDevice: Sendable {
         let listening: RemoteNotificationObservation
         /// Whether it goes on with the operations of an earlier one.
         let isResuming = Shared(false)
+
+        /// The notes apps of all containers.
+        var notesApps: [NotesApp] { [notes, diary?.app].compactMap(\.self) }
     }
 
     init(
         _ name: String, of user: SimulatedUser, at cloud: SimulatedCloud,
         apiTokens: [CloudKitModel.Environment: String], _ chance: Chance, planted: PlantedFault?,
-        notesEndings: NotesEndings?, hardware: Hardware
+        notesEndings: NotesEndings?, diaryToken: String? = nil, diaryEndings: NotesEndings? = nil, hardware: Hardware
     ) {
+        self.diaryToken = diaryToken
+        self.diaryEndings = diaryEndings
         self.hardware = hardware
         self.name = name
         self.user = user
@@ -133,10 +146,22 @@ final class SimulatedDevice: Sendable {
     private static let folder = "profiles"
     private var profile: String { "\(name).\(life.value)" }
 
+    /// Notes that what the user has written so far in zones of notes may be lost.
+    func noteEndings() {
+        notesEndings?.note()
+        diaryEndings?.note()
+    }
+
     private func configuration(_ environment: CloudKitModel.Environment) -> DeviceConfiguration {
+        configuration(environment, container: SimulatedCloud.container, apiToken: apiTokens[environment])
+    }
+
+    private func configuration(
+        _ environment: CloudKitModel.Environment, container: String, apiToken: String?
+    ) -> DeviceConfiguration {
         DeviceConfiguration(
-            endpoint: cloud.endpoint, container: SimulatedCloud.container, environment: environment.rawValue,
-            apiToken: apiTokens[environment], profile: profile, profilesFolder: Self.folder,
+            endpoint: cloud.endpoint, container: container, environment: environment.rawValue,
+            apiToken: apiToken, profile: profile, profilesFolder: Self.folder,
             // Files have the system's times, and the cloud's clock shows others.
             assetCache: hardware.filesFolder.map {
                 AssetCacheSettings(folder: "\(Self.folder)/\(profile)/\($0)", ageMax: 1 << 40)
@@ -352,6 +377,7 @@ final class SimulatedDevice: Sendable {
         var session: String
         var circumstances: [String]
         var notes: Data?
+        var diary: Data?
         var mirror: Data?
         var feeds: [CKDatabase.Scope: Data]
     }
@@ -366,8 +392,8 @@ final class SimulatedDevice: Sendable {
         try? FileManager.default.removeItem(atPath: backupFolder)
         try copy("\(Self.folder)/\(profile)", to: backupFolder)
         backup.value = DeviceBackup(
-            session: session, circumstances: circumstances, notes: notesDisk.value, mirror: mirrorDisk.value,
-            feeds: feedDisks.value)
+            session: session, circumstances: circumstances, notes: notesDisk.value, diary: diaryDisk.value,
+            mirror: mirrorDisk.value, feeds: feedDisks.value)
         cloud.trail.note("\(name) is backed up")
     }
 
@@ -384,6 +410,7 @@ final class SimulatedDevice: Sendable {
         life.value += 1
         isCopied.value = true
         notesDisk.value = backup.notes
+        diaryDisk.value = backup.diary
         mirrorDisk.value = backup.mirror
         feedDisks.value = backup.feeds
         unfinished.value = [:]
@@ -391,7 +418,7 @@ final class SimulatedDevice: Sendable {
         registered.value = .max
         // It may delete the zone of notes again.
         notesEndings?.isAskedFor.value = true
-        notesEndings?.note()
+        noteEndings()
         cloud.trail.note("\(name) goes back to its backup")
         return true
     }
@@ -431,6 +458,7 @@ final class SimulatedDevice: Sendable {
         registered.value = .max
         life.value += 1
         notesDisk.value = nil
+        diaryDisk.value = nil
         mirrorDisk.value = nil
         feedDisks.value = [:]
         cloud.trail.note("\(name) is replaced")
@@ -459,12 +487,23 @@ final class SimulatedDevice: Sendable {
         let received = received
         let trail = cloud.trail
         let name = name
+        let diary = diaryToken.map { token in
+            CKContainer(
+                configuration: configuration(
+                    .development, container: SimulatedCloud.diaryContainer, apiToken: token),
+                transport: network, clientEnvironment: clock)
+        }
         booted.value = Booted(
             life: life.value, network: network, container: container,
             production: CKContainer(
                 configuration: configuration(.production), transport: network, clientEnvironment: clock),
             notes: try NotesApp(
                 container.privateCloudDatabase, disk: notesDisk, network: network, endings: notesEndings),
+            diary: try diary.map { container in
+                let app = try NotesApp(
+                    container.privateCloudDatabase, disk: diaryDisk, network: network, endings: diaryEndings)
+                return (app, container)
+            },
             listening: container.observeRemoteNotifications { notification in
                 guard !network.isGone, let id = notification.notification?.subscriptionID else { return }
                 received.value.append((trail.time, id))

@@ -54,6 +54,7 @@ struct CloudCall: Sendable {
 
     private func finalAnswer(needsUser: Bool) async throws -> [UInt8] {
         var attempts = Attempts()
+        var isNoted = false
         if endpoint.isChange, cloud.surface.isNative {
             var generator = SystemRandomNumberGenerator()
             attempts.request = RequestAttempt(using: &generator)
@@ -61,12 +62,21 @@ struct CloudCall: Sendable {
                 // An earlier process has sent the request.
                 earlier.number &+= 1
                 attempts.request = earlier
+                isNoted = true
                 attempts.open = .transport(.connectionLost)
             }
         }
         var history = RetryHistory(start: cloud.clientEnvironment.now())
         while true {
-            if let request = attempts.request { notes?.note(request) }
+            if let request = attempts.request, let notes {
+                do throws(FileFailure) {
+                    try notes.note(request)
+                    isNoted = true
+                } catch {
+                    // A later process would send another request, which conflicts with this one.
+                    guard isNoted else { throw CallFailure.profileUnusable(error) }
+                }
+            }
             do {
                 return try await attemptOnce(attempts, needsUser: needsUser)
             } catch {

@@ -74,7 +74,7 @@ package final class LongLivedProgress: Sendable {
     func attempts(of ticket: ResponseKey) -> AttemptNotes {
         AttemptNotes(
             last: { [store, id] in store.attempt(ticket, of: id) },
-            note: { [store, id] in store.keep($0, ticket, of: id) })
+            note: { [store, id] attempt throws(FileFailure) in try store.keep(attempt, ticket, of: id) })
     }
 
     /// Records that all responses have arrived; only the app's blocks are left to call.

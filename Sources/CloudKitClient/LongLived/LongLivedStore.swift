@@ -124,9 +124,8 @@ package struct LongLivedStore: Sendable {
         (try? PrivateFile.read(answer(ticket, of: id))) ?? nil
     }
 
-    func keep(_ attempt: RequestAttempt, _ ticket: ResponseKey, of id: String) {
-        // Without it the next process sends another request, which may conflict with this one.
-        try? PrivateFile.replace(self.attempt(ticket, id), with: Array(attempt.text.utf8))
+    func keep(_ attempt: RequestAttempt, _ ticket: ResponseKey, of id: String) throws(FileFailure) {
+        try PrivateFile.replace(self.attempt(ticket, id), with: Array(attempt.text.utf8))
     }
 
     func attempt(_ ticket: ResponseKey, of id: String) -> RequestAttempt? {

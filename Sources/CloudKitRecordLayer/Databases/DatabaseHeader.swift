@@ -25,6 +25,11 @@ package struct DatabaseHeader: Hashable, Sendable {
     /// The generation of the owner's keys since their latest reset: values sealed under earlier ones open nowhere (B-ZN-12).
     package var keychainGeneration: UInt32
 
+    /// Whether its owner has never kept anything in it: at most a reset of the account's keys has left its mark.
+    package var isUnused: Bool {
+        version == 0 && nextZoneNumber == Self.firstCustomZone && recordCount == 0 && subscriptionCount == 0
+    }
+
     /// Creates the header of an empty database.
     package init() {
         version = 0

@@ -56,6 +56,7 @@ package struct MeasureAccount: Sendable {
         let (header, assetBytes) = try await cloud.store.read(partition) { view in
             (try await view.databaseHeader(), try await view.assetBytes())
         }
+        guard !header.isUnused || assetBytes > 0 || !roles.isEmpty else { return nil }
         return AccountUse(
             container: container, environment: environment, user: user, records: header.recordCount,
             recordBytes: header.recordBytes, assetBytes: assetBytes,

@@ -80,6 +80,28 @@ import Testing
         }
     }
 
+    /// On a full disk it went on, and the next process sent the same request as another one, which conflicted with this one.
+    @Test func `B-OPS-06 a request that cannot be written down is not sent`() async throws {
+        try await withFolder { (folder: String) async throws in
+            let transport = ScriptedTransport(ScriptedTransport.savesAll)
+            let container = Self.container(transport, folder)
+            let operation = CKModifyRecordsOperation(recordsToSave: [record("a")])
+            longLived(operation)
+            let isInTheWay = "\(folder)/\(operation.operationID)/records-modify-0.attempt/file"
+            try FileManager.default.createDirectory(atPath: isInTheWay, withIntermediateDirectories: true)
+            let end = Mutex<CKError.Code?>(nil)
+            operation.modifyRecordsResultBlock = { result in
+                if case .failure(let error) = result { end.withLock { $0 = (error as? CKError)?.code } }
+            }
+            await withCheckedContinuation { continuation in
+                operation.completionBlock = { continuation.resume() }
+                container.privateCloudDatabase.add(operation)
+            }
+            #expect(end.withLock { $0 } == .internalError)
+            #expect(transport.requests.allSatisfy { !$0.url.path.hasSuffix("records/modify") })
+        }
+    }
+
     @Test func `Other operations leave nothing on disk`() async throws {
         try await withFolder { (folder: String) async throws in
             let container = Self.container(ScriptedTransport(ScriptedTransport.savesAll), folder)
