@@ -254,7 +254,7 @@ import Testing
             #expect(try await one.container.accountStatus() == .restricted)
             #expect(await one.privateError()?.code == .notAuthenticated)
             try await cloud.accounts.setDisabled(false, email: "ada@example.com")
-            await one.container.connection.cloud.account.verify()
+            try await one.container.connection.cloud.account.verify()
             #expect(try await one.container.accountStatus() == .available)
             #expect(await one.privateError() == nil)
         }

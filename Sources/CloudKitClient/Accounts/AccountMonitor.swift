@@ -16,7 +16,7 @@ package final class AccountMonitor: Sendable {
             while (try? await Task.sleep(for: interval, tolerance: .milliseconds(500))) != nil {
                 looks += 1
                 if case .restricted = known, looks.isMultiple(of: Self.checksPerServerQuery) {
-                    await account.verify()
+                    try? await account.verify()
                 }
                 let state = account.state
                 guard state != known else { continue }

@@ -30,8 +30,10 @@ package protocol DeviceAccount: Sendable {
     func isDiscoverable() async throws -> Bool?
     /// The people that the user knows, for discovery.
     func contacts() throws -> [LookupInfo]
-    /// Asks the cloud whether the trouble with the account is over, and remembers that.
-    func verify() async
+    /// Asks the cloud for the state of the account, and remembers it.
+    ///
+    /// - Throws: The reason why the cloud has not said it, or refuses the device.
+    func verify() async throws
 }
 
 extension DeviceAccount {
@@ -42,7 +44,7 @@ extension DeviceAccount {
     /// An account that is not kept anywhere has no contacts.
     package func contacts() throws -> [LookupInfo] { [] }
     /// Does nothing: an account that is not kept anywhere remembers no trouble.
-    package func verify() async {}
+    package func verify() async throws {}
 }
 
 /// The account of a profile folder.
@@ -114,9 +116,7 @@ struct ProfileAccount: DeviceAccount {
             + contacts.phoneNumbers.map { LookupInfo(phoneNumber: $0) }
     }
 
-    func verify() async {
-        try? await signIn.verify(container: container)
-    }
+    func verify() async throws { try await signIn.verify(container: container) }
 }
 
 extension SignIn {

@@ -1,3 +1,4 @@
+import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
@@ -162,8 +163,8 @@ extension DatabaseRequests {
 
     /// Looks at the account's own entries, at the first call after a sign-in and at most once an hour.
     ///
-    /// - Throws: `CallFailure.tampered` where the directory shows others another identity of this account, or not this device; no error
-    ///   of the connection.
+    /// - Throws: `CallFailure.tampered` where the directory shows others another identity of this account, or not this device, and the cloud
+    ///   says that the account's keys and this device's session are current; the failure of asking it; no other error of the connection.
     package func checkOwnEntryIfDue() async throws {
         guard case .available(let current, _) = connection.cloud.account.state,
             let identity = try? connection.cloud.account.secret().identity().publicIdentity,
@@ -176,7 +177,13 @@ extension DatabaseRequests {
             connection.directory.forgetOwnEntryCheck()
             // Keys that were reset, and a session that was ended, change the entry as well: the cloud then refuses this device.
             let account = connection.cloud.account
-            await account.verify()
+            do {
+                try await account.verify()
+            } catch {
+                try account.state.check(account)
+                // Without an answer neither is known.
+                throw (error as? SignInError).map { CallFailure(signIn: $0) } ?? CallFailure(error)
+            }
             try account.state.check(account)
             // The entry lists the device that the user has signed in since.
             guard account.state.device?.id == current.id else { return }

@@ -14,7 +14,7 @@ extension DatabaseRequests {
         } catch SignInError.refused(let refusal) where refusal.isAboutAPIToken {
             throw CallFailure.invalidArguments("The container has no such API token")
         } catch SignInError.refused(let refusal) where refusal.trouble == .sessionEnded {
-            await account.verify()
+            try? await account.verify()
             try account.state.check(account)
             throw CallFailure(signIn: .refused(refusal))
         } catch let error as SignInError {

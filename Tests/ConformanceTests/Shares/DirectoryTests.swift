@@ -118,26 +118,50 @@ import Testing
         }
     }
 
+    /// Shows others keys of the operator's own for a user, without a reset that the user's devices would notice.
+    private func giveOtherKeys(to name: String, _ home: SharingHousehold) async throws {
+        let store = home.cloud.accountStore
+        let account = try #require(try await store.accounts.account(email: name + "@example.com"))
+        let ghost = try AccountSecret().identity().publicIdentity.bytes
+        try await store.write { transaction in
+            var keychain = try #require(try await Keychain.table.row(account.id, in: transaction))
+            keychain.identity = ghost
+            try Keychain.table.set(account.id, to: keychain, in: &transaction)
+            try transaction.noteDirectoryChange(.account(account.id))
+        }
+    }
+
     @Test func `a device whose account's entry has other keys reports it`() async throws {
         try await SharingHousehold.run { home in
             let zone = try await home.ada.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes")).zoneID
             let requests = home.ada.privateCloudDatabase.requests()
             try await requests.checkOwnEntryIfDue()
-            // The operator gives others keys of their own, without a reset that the devices would notice.
-            let store = home.cloud.accountStore
-            let account = try #require(try await store.accounts.account(email: "ada@example.com"))
-            let ghost = try AccountSecret().identity().publicIdentity.bytes
-            try await store.write { transaction in
-                var keychain = try #require(try await Keychain.table.row(account.id, in: transaction))
-                keychain.identity = ghost
-                try Keychain.table.set(account.id, to: keychain, in: &transaction)
-                try transaction.noteDirectoryChange(.account(account.id))
-            }
+            try await giveOtherKeys(to: "ada", home)
             let device = try await SigningDevice.again(home)
             let error = await #expect(throws: CKError.self) {
                 _ = try await device.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
             }
             #expect(error?.localizedDescription.contains("directory shows others keys") == true)
+        }
+    }
+
+    /// Whether the keys were reset is not known before the cloud has said it.
+    @Test func `an entry with other keys is no lie before the cloud has said what became of the account`() async throws
+    {
+        try await SharingHousehold.run { home in
+            let zone = try await home.ada.privateCloudDatabase.save(CKRecordZone(zoneName: "Notes")).zoneID
+            try await giveOtherKeys(to: "ada", home)
+            let network = InterruptedTransport()
+            let device = CKContainer(
+                configuration: home.signedIn.ada.configuration, transport: network, clientEnvironment: .system)
+            network.interrupt("keychain/get", .before) {}
+            func follow() async -> CKError? {
+                await #expect(throws: CKError.self) {
+                    _ = try await device.privateCloudDatabase.recordZoneChanges(inZoneWith: zone, since: nil)
+                }
+            }
+            #expect(await follow()?.code == .networkFailure)
+            #expect(await follow()?.localizedDescription.contains("directory shows others keys") == true)
         }
     }
 
