@@ -196,7 +196,9 @@ extension History {
         // Its record has another one by now, and the time for which replaced files stay is short.
         if has(.operators), error.code == .assetNotAvailable, ["fetch", "query", "follow"].contains(step) { return }
         // The time for which uploaded files wait for their record is short, too, and disks fail for long.
-        if has(.operators), error.code == .assetNotAvailable, ["save", "item", "batch", "operation"].contains(step) {
+        if has(.operators), error.code == .assetNotAvailable,
+            ["save", "item", "batch", "operation", "engine"].contains(step)
+        {
             return
         }
         if has(.tightLimits), error.code == .limitExceeded, ["batch", "operation", "family", "item"].contains(step) {
