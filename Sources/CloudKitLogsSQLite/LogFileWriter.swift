@@ -64,7 +64,7 @@ struct LogFileWriter {
     /// Reads the newest entries, after opening and after another process has written.
     private mutating func load() throws(LogStoreError) {
         next = try database.number("SELECT next FROM state")
-        let entries = try LogFileReader.tail(database).flatMap(\.entries)
+        let entries = try readTail()
         tail = entries
         tailStart = next - Int64(entries.count)
         texts.forget()
@@ -77,15 +77,8 @@ struct LogFileWriter {
         database.releaseMemory()
     }
 
-    /// Returns the entries that are in no block yet.
-    private mutating func tailEntries() throws(LogStoreError) -> [LogEntry] {
-        if let tail { return tail }
-        let entries = try LogFileReader.tail(database).flatMap(\.entries)
-        guard Int64(entries.count) == next - tailStart else {
-            throw LogStoreError(.damaged, "the log is damaged: it lacks its newest entries")
-        }
-        tail = entries
-        return entries
+    private func readTail() throws(LogStoreError) -> [LogEntry] {
+        try LogFileReader.tail(database).flatMap(\.entries)
     }
 
     /// Adds entries and telemetry in one transaction.
@@ -137,7 +130,10 @@ struct LogFileWriter {
 
     /// Makes a block of the oldest entries that are in none.
     private mutating func seal() throws(LogStoreError) {
-        let all = try tailEntries()
+        let all = if let tail { tail } else { try readTail() }
+        guard Int64(all.count) == next - tailStart else {
+            throw LogStoreError(.damaged, "the log is damaged: it lacks its newest entries")
+        }
         let (entries, rest) = (all[..<LogFileFormat.blockRows], all[LogFileFormat.blockRows...])
         let first = tailStart
         let block = try database.number("SELECT nextBlock FROM state")

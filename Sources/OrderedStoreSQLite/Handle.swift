@@ -93,14 +93,15 @@ struct Handle: ~Copyable {
     ///
     /// - Returns: Whether any were given back.
     func releaseMemory(above bytesMax: Int) -> Bool {
-        guard let database else { return false }
-        let before = Self.cachedBytes(database)
-        guard before > bytesMax else { return false }
+        let before = cachedBytes
+        guard let database, before > bytesMax else { return false }
         sqlite3_db_release_memory(database)
-        return Self.cachedBytes(database) < before
+        return cachedBytes < before
     }
 
-    private static func cachedBytes(_ database: OpaquePointer) -> Int {
+    /// The bytes of the pages in memory; 0 once the file is closed.
+    var cachedBytes: Int {
+        guard let database else { return 0 }
         var (used, most): (Int32, Int32) = (0, 0)
         sqlite3_db_status(database, SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0)
         return Int(used)

@@ -93,17 +93,11 @@ struct SQLiteStoreTests {
                 }
             }
             _ = try await store.all()
-            func cachedBytes() throws -> Int32 {
-                try store.writer.connection.use { handle in
-                    var (used, most): (Int32, Int32) = (0, 0)
-                    sqlite3_db_status(handle.database, SQLITE_DBSTATUS_CACHE_USED, &used, &most, 0)
-                    return used
-                }
-            }
+            func cachedBytes() throws -> Int { try store.writer.connection.use { $0.cachedBytes } }
             let before = try cachedBytes()
-            #expect(await !store.releaseMemory(above: Int(before)))
+            #expect(await !store.releaseMemory(above: before))
             #expect(try cachedBytes() == before)
-            #expect(await store.releaseMemory(above: Int(before) - 1))
+            #expect(await store.releaseMemory(above: before - 1))
             #expect(try cachedBytes() < before / 10)
             #expect(try await store.value("7-70") == large)
             try await store.put(["new": "1"])

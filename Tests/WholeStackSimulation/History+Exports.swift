@@ -21,7 +21,7 @@ extension History {
         let importer = SimulatedDevice(
             Self.importer + "-1", of: try await Self.addUser(Self.importer, to: accounts), at: cloud,
             apiTokens: apiTokens, Chance(seed: seed, subject: 51), planted: nil, notesEndings: nil,
-            diaryToken: diaryToken, hardware: Hardware())
+            hardware: Hardware())
         try await importer.signIn()
         try importer.boot()
         let report = try await AccountImport(importer.account).run(from: device.exportFolder)

@@ -54,7 +54,6 @@ struct CloudCall: Sendable {
 
     private func finalAnswer(needsUser: Bool) async throws -> [UInt8] {
         var attempts = Attempts()
-        var isNoted = false
         if endpoint.isChange, cloud.surface.isNative {
             var generator = SystemRandomNumberGenerator()
             attempts.request = RequestAttempt(using: &generator)
@@ -62,7 +61,6 @@ struct CloudCall: Sendable {
                 // An earlier process has sent the request.
                 earlier.number &+= 1
                 attempts.request = earlier
-                isNoted = true
                 attempts.open = .transport(.connectionLost)
             }
         }
@@ -71,10 +69,9 @@ struct CloudCall: Sendable {
             if let request = attempts.request, let notes {
                 do throws(FileFailure) {
                     try notes.note(request)
-                    isNoted = true
                 } catch {
-                    // A later process would send another request, which conflicts with this one.
-                    guard isNoted else { throw CallFailure.profileUnusable(error) }
+                    // A later process, which knows of no attempt, would send another request, which conflicts with this one.
+                    guard request.number > 1 else { throw CallFailure.profileUnusable(error) }
                 }
             }
             do {
@@ -166,10 +163,8 @@ struct CloudCall: Sendable {
             let text = try await body()
             if needsUser { try checkUser() }
             return text.map { Token(text: $0, device: device) }
-        } catch let error as SignInError {
-            throw CallFailure(signIn: error)
-        } catch let error as DeviceProfileError {
-            throw CallFailure(profile: error)
+        } catch {
+            throw CallFailure(account: error)
         }
     }
 
@@ -277,6 +272,15 @@ extension CallFailure {
             remedy:
                 "Write one into the file that CLOUDKIT_WEB_AUTH_TOKEN_FILE names, or webAuthTokenFile in cloudkit.json."
         ))
+
+    /// Converts an error of the account of this device, or of asking the cloud about it.
+    init(account error: any Error) {
+        switch error {
+        case let error as SignInError: self.init(signIn: error)
+        case let error as DeviceProfileError: self.init(profile: error)
+        default: self.init(error)
+        }
+    }
 
     /// The cloud did not give this device a token for the container.
     package init(signIn error: SignInError) {

@@ -1,4 +1,3 @@
-import CloudKitDevice
 import CloudKitEncryption
 import CloudKitModel
 import CloudKitWire
@@ -182,7 +181,7 @@ extension DatabaseRequests {
             } catch {
                 try account.state.check(account)
                 // Without an answer neither is known.
-                throw (error as? SignInError).map { CallFailure(signIn: $0) } ?? CallFailure(error)
+                throw CallFailure(account: error)
             }
             try account.state.check(account)
             // The entry lists the device that the user has signed in since.

@@ -54,10 +54,8 @@ extension DatabaseRequests {
         _ = try await currentUser()
         do {
             return try await account.isDiscoverable()
-        } catch let error as SignInError {
-            throw CallFailure(signIn: error)
-        } catch let error as DeviceProfileError {
-            throw CallFailure(profile: error)
+        } catch {
+            throw CallFailure(account: error)
         }
     }
 }

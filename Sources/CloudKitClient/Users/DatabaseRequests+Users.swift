@@ -17,10 +17,8 @@ extension DatabaseRequests {
             try? await account.verify()
             try account.state.check(account)
             throw CallFailure(signIn: .refused(refusal))
-        } catch let error as SignInError {
-            throw CallFailure(signIn: error)
-        } catch let error as DeviceProfileError {
-            throw CallFailure(profile: error)
+        } catch {
+            throw CallFailure(account: error)
         }
     }
 }

@@ -17,7 +17,7 @@ package struct FetchDatabaseChanges: Sendable {
         let place = try DatabaseAccess.place(address, for: caller, to: .readChanges)
         if place.scope == .shared { return try await FetchSharedDatabaseChanges(cloud).run(request, in: place) }
         let partition = place.partition
-        let sent = try sentToken(request.syncToken, partition)
+        let sent = try cloud.tokens.openSent(request.syncToken, for: partition, kinds: [.database])
         let limit = cloud.limits.pageItems(wanted: request.resultsLimit, by: caller)
         let isCaughtUp = request.syncToken == ""
         return try await cloud.noticingLaterStates {
@@ -27,13 +27,6 @@ package struct FetchDatabaseChanges: Sendable {
                 return try await databasePage(feed, repeating: sent, limit: limit, in: place, view)
             }
         }
-    }
-
-    private func sentToken(
-        _ text: String?, _ partition: StoragePartition
-    ) throws(RequestFailure) -> SentSyncToken? {
-        guard let text, !text.isEmpty else { return nil }
-        return try cloud.tokens.openSent(text, for: partition, kinds: [.database])
     }
 
     private func databasePage(

@@ -134,7 +134,7 @@ private struct ZoneFeedReader: Sendable {
         let name = try ZoneAccess.zoneName(of: request.zoneID, in: place)
         guard name != ZoneID.defaultZoneName else { throw RequestFailure.noFeed(for: place.caller.surface) }
         let zone = try ZoneAccess.live(try await view.zone(named: name))
-        let sent = try sentToken(of: request)
+        let sent = try tokens.openSent(request.syncToken, for: place.partition, kinds: [.zone, .zoneReversed])
         let (events, token, moreComing): Part
         switch position(of: request, sent, in: zone) {
         case .refuse(let failure): throw failure
@@ -159,11 +159,6 @@ private struct ZoneFeedReader: Sendable {
 
     /// What a page has of the feed: the changes, the position behind them, and whether there are more.
     private typealias Part = (events: [RecordChangeEvent], token: SyncToken, moreComing: Bool)
-
-    private func sentToken(of request: ZoneChangesRequest) throws(RequestFailure) -> SentSyncToken? {
-        guard let text = request.syncToken, !text.isEmpty else { return nil }
-        return try tokens.openSent(text, for: place.partition, kinds: [.zone, .zoneReversed])
-    }
 
     private func position(of request: ZoneChangesRequest, _ sent: SentSyncToken?, in zone: ZoneHeader) -> FeedPosition {
         if request.syncToken == "" { return .caughtUp }

@@ -48,7 +48,7 @@ package struct SyncToken: Hashable, Sendable {
 }
 
 /// A token as a client sent it.
-package struct SentSyncToken: Sendable {
+struct SentSyncToken: Sendable {
     /// The position that the token stands for.
     let token: SyncToken
     fileprivate let text: String
@@ -118,11 +118,12 @@ package struct SyncTokenSeal: Sendable {
         return seal(token, for: partition)
     }
 
-    /// Opens a token and keeps its text, for an answer that may repeat it.
+    /// Opens a token and keeps its text, for an answer that may repeat it; nil without one, or with an empty one.
     func openSent(
-        _ text: String, for partition: StoragePartition, kinds: [SyncToken.Kind]
-    ) throws(RequestFailure) -> SentSyncToken {
-        SentSyncToken(token: try open(text, for: partition, kinds: kinds), text: text)
+        _ text: String?, for partition: StoragePartition, kinds: [SyncToken.Kind]
+    ) throws(RequestFailure) -> SentSyncToken? {
+        guard let text, !text.isEmpty else { return nil }
+        return SentSyncToken(token: try open(text, for: partition, kinds: kinds), text: text)
     }
 
     /// - Parameter kinds: The kinds that the caller can continue from.
