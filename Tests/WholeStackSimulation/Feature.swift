@@ -68,6 +68,8 @@ enum Feature: UInt64 {
     case exports = 3_600_000
     /// Devices have an app in a second container, whose zones have the same names.
     case containers = 3_700_000
+    /// The app of the second container runs in a process of its own, which also does some of what the first one does.
+    case processes = 3_800_000
 
     /// Returns whether the history of a seed has it.
     func isIn(_ seed: UInt64) -> Bool { seed >= rawValue }

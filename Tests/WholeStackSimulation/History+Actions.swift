@@ -14,36 +14,68 @@ extension History {
             defer { device.steps.value -= 1 }
             let places = places(of: device)
             guard let place = chance.one(of: places) else { return }
-            let step = Step(history: self, device: device, app: app, place: place, chance: chance)
-            if mayEnd(place), chance.percent(25) {
-                if chance.percent(40) { await step.endZone() } else { await step.reopen() }
-                continue
+            await inSomeProcess(of: device, app, chance) { app in
+                await self.take(
+                    Step(history: self, device: device, app: app, place: place, chance: chance), chance)
             }
-            if has(.feeds), chance.percent(12) {
-                let scope = chance.percent(50) ? CKDatabase.Scope.private : .shared
-                _ = await app.feeds.value[scope]?.sync(pageMax: chance.percent(50) ? chance.number(1..<4) : nil)
-                continue
-            }
-            if let diary = app.diary?.app, chance.percent(12) {
-                await editNotes(of: diary, chance)
-                continue
-            }
-            switch chance.number(0..<100) {
-            case ..<18: await step.save()
-            case ..<28: await step.saveBatch()
-            case ..<37: await step.runOperation()
-            case ..<43: await step.delete()
-            case ..<49: await step.lookUp()
-            case ..<55: await step.query()
-            case ..<62: await step.follow()
-            case ..<68: await step.makeFamily()
-            case ..<74: await step.grow()
-            case ..<80: await step.subscribe()
-            case ..<85: await step.useTemporaryZone()
-            case ..<90: await web(device, chance)
-            case 99... where has(.endings): await app.notes.removeAll()
-            default: await editNotes(of: app.notes, chance)
-            }
+        }
+    }
+
+    /// Lets one of the processes of a device do something, and waits until it is done or the process has ended.
+    func inSomeProcess(
+        of device: SimulatedDevice, _ app: SimulatedDevice.Booted, _ chance: Chance,
+        _ body: @escaping @Sendable (SimulatedDevice.Booted) async -> Void
+    ) async {
+        guard has(.processes) else { return await body(app) }
+        if chance.percent(3) { await restartCompanion(of: device) }
+        guard chance.percent(35), let companion = app.inCompanion else { return await body(app) }
+        let isOver = Shared(false)
+        Task {
+            await body(companion)
+            isOver.value = true
+        }
+        while !isOver.value, !companion.network.isGone { try? await Task.sleep(for: .milliseconds(20)) }
+    }
+
+    private func restartCompanion(of device: SimulatedDevice) async {
+        do {
+            try await device.restartCompanion()
+        } catch {
+            violated("the second process of \(device.name) does not start: \(error)")
+        }
+    }
+
+    /// Does something at a place, or with one of the apps that have zones of their own.
+    private func take(_ step: Step, _ chance: Chance) async {
+        let (device, app) = (step.device, step.app)
+        if mayEnd(step.place), chance.percent(25) {
+            if chance.percent(40) { await step.endZone() } else { await step.reopen() }
+            return
+        }
+        if has(.feeds), chance.percent(12) {
+            let scope = chance.percent(50) ? CKDatabase.Scope.private : .shared
+            _ = await app.feeds.value[scope]?.sync(pageMax: chance.percent(50) ? chance.number(1..<4) : nil)
+            return
+        }
+        if let diary = app.diary?.app, chance.percent(12) {
+            await editNotes(of: diary, chance)
+            return
+        }
+        switch chance.number(0..<100) {
+        case ..<18: await step.save()
+        case ..<28: await step.saveBatch()
+        case ..<37: await step.runOperation()
+        case ..<43: await step.delete()
+        case ..<49: await step.lookUp()
+        case ..<55: await step.query()
+        case ..<62: await step.follow()
+        case ..<68: await step.makeFamily()
+        case ..<74: await step.grow()
+        case ..<80: await step.subscribe()
+        case ..<85: await step.useTemporaryZone()
+        case ..<90: await web(device, chance)
+        case 99... where has(.endings): await app.notes.removeAll()
+        default: await editNotes(of: app.notes, chance)
         }
     }
 
@@ -280,7 +312,7 @@ struct Step {
         if place.movesRecords { operation.savePolicy = .ifServerRecordUnchanged }
         operation.isAtomic = chance.percent(50)
         operation.qualityOfService = chance.percent(50) ? .utility : .userInitiated
-        if history.has(.longLivedOperations), chance.percent(60) { outlive(operation, batch) }
+        if history.has(.longLivedOperations), app.process == 0, chance.percent(60) { outlive(operation, batch) }
         if chance.percent(10) {
             let pause = chance.number(1..<200)
             Task { [chance] in
@@ -366,7 +398,8 @@ struct Step {
     /// Follows the feed of the zone from where this app has come.
     func follow() async {
         guard place.scope != .public, !place.isDefault else { return }
-        let key = History.Follower(device: device.name, life: app.life, owner: place.owner, zone: place.zoneID.zoneName)
+        let key = History.Follower(
+            device: device.name, life: app.life, process: app.process, owner: place.owner, zone: place.zoneID.zoneName)
         do {
             try await history.follow(
                 key, place, database, usesOperation: chance.percent(50), pageMax: chance.percent(50) ? 3 : nil)

@@ -67,6 +67,8 @@ extension History {
     struct Follower: Hashable {
         var device: String
         var life: Int
+        /// The number of the second process; 0: the first one.
+        var process = 0
         var owner: String
         var zone: String
     }

@@ -58,37 +58,45 @@ extension History {
             guard !device.isVisited.value else { continue }
             device.steps.value += 1
             defer { device.steps.value -= 1 }
-            let step = Step(history: self, device: device, app: app, place: place, chance: chance)
-            if device.user.name == circleOwner, chance.percent(60) {
-                await step.changeShare()
-                continue
+            await inSomeProcess(of: device, app, chance) { app in
+                await self.takeInCircle(
+                    Step(history: self, device: device, app: app, place: place, chance: chance), chance)
             }
-            if has(.administrators), device.user.name == sharing?.administrator, sharing?.isPublic == false,
-                chance.percent(60)
-            {
-                await step.administer()
-                continue
-            }
-            if has(.engines), chance.percent(35), let mirror = app.mirror.value {
-                let name = "r\(chance.number(0..<5))"
-                if chance.percent(15) { await mirror.remove(name) } else { await mirror.write(name) }
-                continue
-            }
-            if sharing?.takesRequests == true, place.isContested, chance.percent(25) {
-                await step.requestAccess()
-                continue
-            }
-            switch chance.number(0..<100) {
-            case ..<25 where place.isContested: await step.accept()
-            case ..<35 where place.isContested: await step.leave()
-            case ..<55: await step.save()
-            case ..<65: await step.saveBatch()
-            case ..<75: await step.runOperation()
-            case ..<80: await step.delete()
-            case ..<85: await step.lookUp()
-            case ..<90: await step.query()
-            default: await step.follow()
-            }
+        }
+    }
+
+    /// Does something in the zone.
+    private func takeInCircle(_ step: Step, _ chance: Chance) async {
+        let (device, place) = (step.device, step.place)
+        if device.user.name == circleOwner, chance.percent(60) {
+            await step.changeShare()
+            return
+        }
+        if has(.administrators), device.user.name == sharing?.administrator, sharing?.isPublic == false,
+            chance.percent(60)
+        {
+            await step.administer()
+            return
+        }
+        if has(.engines), chance.percent(35), let mirror = step.app.mirror.value {
+            let name = "r\(chance.number(0..<5))"
+            if chance.percent(15) { await mirror.remove(name) } else { await mirror.write(name) }
+            return
+        }
+        if sharing?.takesRequests == true, place.isContested, chance.percent(25) {
+            await step.requestAccess()
+            return
+        }
+        switch chance.number(0..<100) {
+        case ..<25 where place.isContested: await step.accept()
+        case ..<35 where place.isContested: await step.leave()
+        case ..<55: await step.save()
+        case ..<65: await step.saveBatch()
+        case ..<75: await step.runOperation()
+        case ..<80: await step.delete()
+        case ..<85: await step.lookUp()
+        case ..<90: await step.query()
+        default: await step.follow()
         }
     }
 

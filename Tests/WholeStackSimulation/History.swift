@@ -144,7 +144,8 @@ final class History: Sendable {
                 filesFolder: Feature.fullDisks.isIn(seed) ? "files-\(seed)" : nil,
                 losesPower: Feature.lostPower.isIn(seed),
                 clockError: Feature.deviceClocks.isIn(seed) ? Int64(chance.number(-240_000..<240_000)) : 0,
-                keepsOperations: Feature.longLivedOperations.isIn(seed))
+                keepsOperations: Feature.longLivedOperations.isIn(seed),
+                hasCompanion: Feature.processes.isIn(seed))
         }
         let ledger = ledger
         func endings(_ ended: Shared<[String: Int]>, of user: String) -> NotesEndings? {

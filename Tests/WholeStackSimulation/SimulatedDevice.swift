@@ -46,6 +46,8 @@ struct Hardware: Sendable {
     var clockError: Int64 = 0
     /// Whether apps have operations that outlive them.
     var keepsOperations = false
+    /// Whether a second process uses the profile.
+    var hasCompanion = false
 }
 
 /// A device of a user: a profile on disk, a network, and the memory of an app, which a crash takes.
@@ -60,6 +62,8 @@ final class SimulatedDevice: Sendable {
     private let diaryToken: String?
     /// Counts the starts; each has a folder of its own with the files of the one before.
     private let life = Shared(0)
+    /// Counts the starts of the second process.
+    private let companions = Shared(0)
     private let booted = Shared<Booted?>(nil)
     /// The notes app's disk.
     let notesDisk = Shared<Data?>(nil)
@@ -105,12 +109,14 @@ final class SimulatedDevice: Sendable {
     /// The memory of the running app.
     struct Booted: Sendable {
         let life: Int
-        let network: SimulatedNetwork
-        let container: CKContainer
+        var network: SimulatedNetwork
+        var container: CKContainer
         let production: CKContainer
         let notes: NotesApp
-        /// The notes app of the other container, and that container; nil: there is none.
-        let diary: (app: NotesApp, container: CKContainer)?
+        /// What runs beside the notes app.
+        fileprivate let companion = Shared<Companion?>(nil)
+        /// The number of the second process that it is seen from; 0: it is the first one.
+        private(set) var process = 0
         /// The app that mirrors zones, once it has started.
         let mirror = Shared<MirrorApp?>(nil)
         /// The apps that follow the feeds of databases, once they have started.
@@ -119,8 +125,31 @@ final class SimulatedDevice: Sendable {
         /// Whether it goes on with the operations of an earlier one.
         let isResuming = Shared(false)
 
+        /// The notes app of the other container, and that container; nil: there is none.
+        var diary: (app: NotesApp, container: CKContainer)? { companion.value?.diary }
         /// The notes apps of all containers.
         var notesApps: [NotesApp] { [notes, diary?.app].compactMap(\.self) }
+
+        /// The same as a second process of the profile sees it; nil: there is no such process.
+        var inCompanion: Booted? {
+            guard let companion = companion.value, let container = companion.container else { return nil }
+            var copy = self
+            copy.network = companion.network
+            copy.container = container
+            copy.process = companion.process
+            return copy
+        }
+    }
+
+    /// What runs beside the notes app: in the same process, or in another one of the same profile, which knows only what the profile's files
+    /// say.
+    fileprivate struct Companion: Sendable {
+        /// The number of the second process; 0: it is the notes app's.
+        let process: Int
+        let network: SimulatedNetwork
+        /// The notes app's container; nil: there is no other process.
+        let container: CKContainer?
+        let diary: (app: NotesApp, container: CKContainer)?
     }
 
     init(
@@ -152,14 +181,18 @@ final class SimulatedDevice: Sendable {
         diaryEndings?.note()
     }
 
-    private func configuration(_ environment: CloudKitModel.Environment) -> DeviceConfiguration {
-        configuration(environment, container: SimulatedCloud.container, apiToken: apiTokens[environment])
+    private func configuration(
+        _ environment: CloudKitModel.Environment, profile: String? = nil
+    ) -> DeviceConfiguration {
+        configuration(
+            environment, container: SimulatedCloud.container, apiToken: apiTokens[environment], profile: profile)
     }
 
     private func configuration(
-        _ environment: CloudKitModel.Environment, container: String, apiToken: String?
+        _ environment: CloudKitModel.Environment, container: String, apiToken: String?, profile: String? = nil
     ) -> DeviceConfiguration {
-        DeviceConfiguration(
+        let profile = profile ?? self.profile
+        return DeviceConfiguration(
             endpoint: cloud.endpoint, container: container, environment: environment.rawValue,
             apiToken: apiToken, profile: profile, profilesFolder: Self.folder,
             // Files have the system's times, and the cloud's clock shows others.
@@ -479,36 +512,76 @@ final class SimulatedDevice: Sendable {
             if hardware.losesPower { deterministic_watch_disk(disk) }
         }
         let network = SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: planted)
-        var clock = ClientClock.system
-        let clockError = hardware.clockError
-        if clockError != 0 { clock.milliseconds = { DeviceProfile.now + clockError } }
         let container = CKContainer(
             configuration: configuration(.development), transport: network, clientEnvironment: clock)
         let received = received
         let trail = cloud.trail
         let name = name
-        let diary = diaryToken.map { token in
-            CKContainer(
-                configuration: configuration(
-                    .development, container: SimulatedCloud.diaryContainer, apiToken: token),
-                transport: network, clientEnvironment: clock)
-        }
-        booted.value = Booted(
+        let app = Booted(
             life: life.value, network: network, container: container,
             production: CKContainer(
                 configuration: configuration(.production), transport: network, clientEnvironment: clock),
             notes: try NotesApp(
                 container.privateCloudDatabase, disk: notesDisk, network: network, endings: notesEndings),
-            diary: try diary.map { container in
-                let app = try NotesApp(
-                    container.privateCloudDatabase, disk: diaryDisk, network: network, endings: diaryEndings)
-                return (app, container)
-            },
             listening: container.observeRemoteNotifications { notification in
                 guard !network.isGone, let id = notification.notification?.subscriptionID else { return }
                 received.value.append((trail.time, id))
                 trail.note("\(name) notified of \(id)")
             })
+        app.companion.value = try hardware.hasCompanion ? bootCompanion() : companion(sharing: network)
+        booted.value = app
+    }
+
+    private var clock: ClientClock {
+        var clock = ClientClock.system
+        let clockError = hardware.clockError
+        if clockError != 0 { clock.milliseconds = { DeviceProfile.now + clockError } }
+        return clock
+    }
+
+    /// Makes what runs beside the notes app.
+    ///
+    /// - Parameters:
+    ///   - network: Of the process.
+    ///   - process: The number of the second process; 0: it is the notes app's process.
+    private func companion(sharing network: SimulatedNetwork, in process: Int = 0) throws -> Companion {
+        let other = process > 0 ? "\(profile).\(process)" : nil
+        let container = other.map { profile in
+            CKContainer(
+                configuration: configuration(.development, profile: profile), transport: network,
+                clientEnvironment: clock)
+        }
+        guard let diaryToken else {
+            return Companion(process: process, network: network, container: container, diary: nil)
+        }
+        let diary = CKContainer(
+            configuration: configuration(
+                .development, container: SimulatedCloud.diaryContainer, apiToken: diaryToken, profile: other),
+            transport: network, clientEnvironment: clock)
+        let app = try NotesApp(
+            diary.privateCloudDatabase, disk: diaryDisk, network: network, endings: diaryEndings)
+        return Companion(process: process, network: network, container: container, diary: (app, diary))
+    }
+
+    /// Starts the second process of the profile: what the framework keeps in the memory of a process it keeps for the name of a profile, so
+    /// the process has the profile's folder under another name.
+    private func bootCompanion() throws -> Companion {
+        companions.value += 1
+        try FileManager.default.createSymbolicLink(
+            atPath: "\(Self.folder)/\(profile).\(companions.value)", withDestinationPath: profile)
+        return try companion(
+            sharing: SimulatedNetwork(name, to: cloud, chance, condition: condition, planted: planted),
+            in: companions.value)
+    }
+
+    /// Ends the second process of the profile in the midst of whatever it does, and starts it again.
+    func restartCompanion() async throws {
+        guard let app = booted.value, let companion = app.companion.value, companion.container != nil else { return }
+        cloud.trail.note("\(name) ends its second process")
+        companion.network.end()
+        let next = try bootCompanion()
+        app.companion.value = next
+        await next.diary?.app.start()
     }
 
     /// Ends the app in the midst of whatever it does.
@@ -518,6 +591,7 @@ final class SimulatedDevice: Sendable {
         guard let app = booted.value else { return }
         cloud.trail.note("\(name) ends")
         app.network.end()
+        app.companion.value?.network.end()
         booted.value = nil
         if keepsFiles, hardware.keepsOperations { isCopied.value = (try? copyProfile()) != nil }
     }
