@@ -21,10 +21,13 @@ extension Bench {
         for round in 0...rounds {
             try Self.makeFile(megabytes: megabytes, seed: round, to: file)
             let bytes = Double(megabytes << 20)
+            sync()
             let copied = try Self.seconds {
                 for copy in ["one", "two"] { try Self.copy(file.path, to: folder + "/" + copy) }
             }
             for copy in ["one", "two"] { try FileManager.default.removeItem(atPath: folder + "/" + copy) }
+            // What the disk has yet to do for the files before is nobody's time.
+            sync()
             let record = CKRecord(
                 recordType: "File", recordID: CKRecord.ID(recordName: "file-\(round)", zoneID: zone))
             record["file"] = CKAsset(fileURL: file)

@@ -46,31 +46,50 @@ final class OutgoingBytes: Sendable {
     /// The next bytes: about as many as wanted, none only at the end.
     ///
     /// - Throws: `CallFailure.assetFileModified` when the file is not what it was.
-    func next(_ wanted: Int) throws(CallFailure) -> [UInt8] {
-        try progress.withLock { progress throws(CallFailure) in try take(wanted, &progress) }
-    }
-
-    private func take(_ wanted: Int, _ progress: inout Progress) throws(CallFailure) -> [UInt8] {
+    func next(_ wanted: Int) async throws(CallFailure) -> [UInt8] {
         guard let sealer else {
             let bytes = try file.read(wanted)
-            progress.digest.update(bytes)
+            progress.withLock { $0.digest.update(bytes) }
             return bytes
         }
         var sealed: [UInt8] = []
-        sealed.reserveCapacity(wanted + AssetLayout.chunkBytes)
-        while sealed.count < wanted, progress.chunk < sealer.layout.chunkCount {
-            let plain = try file.read(sealer.layout.plainRange(ofChunk: progress.chunk).count)
-            progress.digest.update(plain)
+        sealed.reserveCapacity(wanted + Self.stepChunks * AssetLayout.chunkBytes)
+        var (digest, outgoing, chunk) = progress.withLock { ($0.digest, $0.outgoing, $0.chunk) }
+        while sealed.count < wanted, chunk < sealer.layout.chunkCount {
+            let missing = (wanted - sealed.count + AssetLayout.chunkBytes - 1) / AssetLayout.chunkBytes
+            let chunks = chunk..<min(chunk + min(missing, Self.stepChunks), sealer.layout.chunkCount)
+            let plain = try file.read(sealer.layout.plainRange(ofChunks: chunks).count)
+            // The digest of the contents takes as long as sealing them.
+            async let digested = digest.updated(plain)
+            let start = sealed.count
+            let result = Self.seal(plain, as: chunks, by: sealer, into: &sealed)
+            outgoing.update(sealed[start...])
+            digest = await digested
+            try result.get()
+            chunk = chunks.upperBound
+        }
+        progress.withLock { ($0.digest, $0.outgoing, $0.chunk) = (digest, outgoing, chunk) }
+        return sealed
+    }
+
+    /// The most chunks that are read and sealed together.
+    private static let stepChunks = 16
+
+    private static func seal(
+        _ plain: [UInt8], as chunks: Range<Int>, by sealer: AssetSealer, into sealed: inout [UInt8]
+    ) -> Result<Void, CallFailure> {
+        let start = sealer.layout.plainRange(ofChunks: chunks).lowerBound
+        for chunk in chunks {
+            let range = sealer.layout.plainRange(ofChunk: chunk)
+            let part = plain[min(range.lowerBound - start, plain.count)..<min(range.upperBound - start, plain.count)]
             do throws(EncryptionError) {
-                try sealer.seal(chunk: progress.chunk, plain, into: &sealed)
+                try sealer.seal(chunk: chunk, part, into: &sealed)
             } catch {
                 // A chunk of another size: the file became shorter.
-                throw .assetFileModified("The asset's file changed while it was sent")
+                return .failure(.assetFileModified("The asset's file changed while it was sent"))
             }
-            progress.chunk += 1
         }
-        progress.outgoing.update(sealed)
-        return sealed
+        return .success(())
     }
 
     /// Makes sure, before the last piece leaves, that the file was the same from front to back.
@@ -110,19 +129,20 @@ struct IncomingBytes {
             chunk < opener.layout.chunkCount ? Int64(opener.layout.sealedRange(ofChunk: chunk).lowerBound) : length
     }
 
-    /// The contents in the next bytes.
+    /// Appends the contents of the next bytes.
     ///
     /// - Throws: For bytes that were not sealed there.
-    mutating func open(_ bytes: [UInt8]) throws(EncryptionError) -> [UInt8] {
+    mutating func open(_ bytes: ArraySlice<UInt8>, into plain: inout [UInt8]) throws(EncryptionError) {
         received += Int64(bytes.count)
-        guard let opener else { return bytes }
-        var plain: [UInt8] = []
-        plain.reserveCapacity(rest.count + bytes.count)
-        var used = 0
+        guard let opener else {
+            plain += bytes
+            return
+        }
+        var left = bytes
         while chunk < opener.layout.chunkCount {
             let missing = opener.layout.sealedRange(ofChunk: chunk).count - rest.count
-            guard bytes.count - used >= missing else { break }
-            let part = bytes[used..<(used + missing)]
+            guard left.count >= missing else { break }
+            let part = left.prefix(missing)
             if rest.isEmpty {
                 try opener.open(chunk: chunk, part, into: &plain)
             } else {
@@ -130,10 +150,9 @@ struct IncomingBytes {
                 try opener.open(chunk: chunk, rest[...], into: &plain)
                 rest.removeAll(keepingCapacity: true)
             }
-            used += missing
+            left = left.dropFirst(missing)
             chunk += 1
         }
-        rest += bytes[used...]
-        return plain
+        rest += left
     }
 }

@@ -55,6 +55,13 @@ struct AssetDigester: Sendable {
         }
     }
 
+    /// Returns the digest with further bytes.
+    func updated(_ bytes: [UInt8]) async -> AssetDigester {
+        var copy = self
+        copy.update(bytes)
+        return copy
+    }
+
     var result: AssetDigest {
         switch kind {
         case .content(let digest): AssetDigest(size: size, checksum: .content(Array(digest.finalize())))

@@ -27,7 +27,7 @@ struct PiecewiseUpload: Sendable {
         guard requests.cloud.surface.isNative else { return try await runWhole(bytes, sent: sent) }
         var pace = PieceSizing(pieceBytes: pieceBytes, retries: requests.settings.transferRetries)
         var offset: Int64 = 0
-        var piece = try next(bytes, at: offset, wanted: pace.pieceBytes)
+        var piece = try await next(bytes, at: offset, wanted: pace.pieceBytes)
         // The piece after it, which is read and sealed while that one is sent.
         var ahead: Result<[UInt8], CallFailure>?
         var isInDoubt = false
@@ -77,7 +77,7 @@ struct PiecewiseUpload: Sendable {
         var whole: [UInt8] = []
         whole.reserveCapacity(Int(bytes.length))
         while whole.count < bytes.length {
-            let piece = try bytes.next(Int(bytes.length) - whole.count)
+            let piece = try await bytes.next(Int(bytes.length) - whole.count)
             guard !piece.isEmpty else { break }
             whole += piece
         }
@@ -130,7 +130,7 @@ struct PiecewiseUpload: Sendable {
         if let known { return known }
         if offset == bytes.length { return .success([]) }
         do throws(CallFailure) {
-            return .success(try next(bytes, at: offset, wanted: wanted))
+            return .success(try await next(bytes, at: offset, wanted: wanted))
         } catch {
             return .failure(error)
         }
@@ -138,8 +138,8 @@ struct PiecewiseUpload: Sendable {
 
     private func next(
         _ bytes: OutgoingBytes, at offset: Int64, wanted: Int
-    ) throws(CallFailure) -> [UInt8] {
-        let piece = try bytes.next(wanted)
+    ) async throws(CallFailure) -> [UInt8] {
+        let piece = try await bytes.next(wanted)
         let end = offset + Int64(piece.count)
         guard end <= bytes.length, !piece.isEmpty || end == bytes.length else {
             throw .assetFileModified("The asset's file changed while it was sent")

@@ -44,6 +44,11 @@ package struct AssetLayout: Hashable, Sendable {
         return start..<min(start + Self.chunkBytes, plainSize)
     }
 
+    /// Returns the range of neighbouring chunks in the plain file.
+    package func plainRange(ofChunks chunks: Range<Int>) -> Range<Int> {
+        plainRange(ofChunk: chunks.lowerBound).lowerBound..<plainRange(ofChunk: chunks.upperBound).lowerBound
+    }
+
     /// Returns the range of a chunk in the sealed file; the first chunk has the header.
     package func sealedRange(ofChunk index: Int) -> Range<Int> {
         let plain = plainRange(ofChunk: index)

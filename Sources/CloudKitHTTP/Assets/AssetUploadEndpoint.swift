@@ -28,7 +28,7 @@ struct AssetUploadEndpoint {
     var metrics: RequestMetrics
 
     /// Bytes that are passed to the store at once; about what one upload keeps in memory.
-    private static let chunkBytes = 262_144
+    private static let chunkBytes = 1 << 20
 
     func upload(_ request: IncomingRequest) async throws -> EndpointResponse {
         let upload = try OpenAssetUpload(cloud).run(String(request.endpoint?.parameter ?? ""))
