@@ -38,6 +38,23 @@ import Testing
         }
     }
 
+    @Test func `the first sign-in makes no keys whose recovery words it could not keep`() async throws {
+        try await ThrowawayCloud.run { cloud in
+            let device = SigningDevice(cloud, "one")
+            let folder = device.configuration.profilesFolder
+            try Data().write(to: URL(fileURLWithPath: folder))
+            await #expect(throws: DeviceProfileError.self) {
+                try await device.signUp(SharingHousehold.password)
+            }
+            try FileManager.default.removeItem(atPath: folder)
+            guard case .made(let words) = try await device.enter(SharingHousehold.password) else {
+                Issue.record("the keys were made by the sign-in that failed")
+                return
+            }
+            #expect(!words.isEmpty)
+        }
+    }
+
     @Test func `B-TM-06 a device that cannot write its profile changes no share`() async throws {
         try await SharingHousehold.run { home in
             let (_, folder, _) = try await home.makeFolder()

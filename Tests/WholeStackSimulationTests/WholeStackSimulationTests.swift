@@ -19,7 +19,7 @@ import Testing
 
     /// From the first of these seeds on the members of a share change while everything else happens, from the second on histories have
     /// everything (`Feature`).
-    @Test(arguments: ["500000", "3700000"])
+    @Test(arguments: ["500000", "3800000"])
     func `B-TM-05, B-ACP-06 no history with a changing share breaks an invariant`(seed: String) async throws {
         let (status, text) = try await run(["--first", seed, "--count", "\(Self.count / 2)", "--workers", "2"])
         #expect(status == 0, "repeat with script/simulate --seed N: \(text.suffix(4000))")
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a seed that runs twice leaves the same trail`() async throws {
-        let (status, text) = try await run(["--first", "3700000", "--count", "4", "--workers", "2", "--twice"])
+        let (status, text) = try await run(["--first", "3800000", "--count", "4", "--workers", "2", "--twice"])
         #expect(status == 0, "\(text.suffix(4000))")
     }
 

@@ -143,6 +143,21 @@ package final class DeviceProfile: Sendable {
         }
     }
 
+    /// Makes sure that the profile can be written, before something is done of which only its files will know.
+    package func checkWritable() throws(DeviceProfileError) {
+        let path = folder + "/room"
+        do throws(FileFailure) {
+            try PrivateFile.makeFolder(folder)
+            try PrivateFile.replace(path, with: Array(repeating: 1, count: Self.roomBytes))
+            try PrivateFile.remove(path)
+        } catch {
+            throw DeviceProfileError(profile: name, path: folder, cause: error)
+        }
+    }
+
+    /// More than credentials and keychain need.
+    private static let roomBytes = 32_768
+
     /// Signs the device in; an account that was signed in is replaced.
     ///
     /// Keychains have files of their own for each device, so that whenever this stops, credentials have the keychain that

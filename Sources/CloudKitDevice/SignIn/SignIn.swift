@@ -279,9 +279,11 @@ package struct SignIn: Sendable {
     /// Makes the keys of an account that has none.
     ///
     /// - Parameter root: nil: no password opens them.
+    /// - Throws: `DeviceProfileError` where the profile has no room for them: nobody would ever see their recovery words.
     func makeKeys(
         of session: OpenedSession, root: PasswordRoot?, address: AccountAddress, in container: String
     ) async throws -> (Outcome.Keys, DeviceKeychain?) {
+        try configuration.deviceProfile.checkWritable()
         let secret = AccountSecret()
         let recovery = RecoveryKey()
         var body = session.proof
