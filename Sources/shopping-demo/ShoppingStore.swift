@@ -32,7 +32,12 @@ struct ShoppingStore: Sendable {
             _ = try await database.save(CKRecordZone(zoneID: Self.ownList.zoneID))
             let list = CKRecord(recordType: "List", recordID: Self.ownList)
             list.encryptedValues["title"] = "Groceries"
-            return try await database.save(list)
+            do {
+                return try await database.save(list)
+            } catch let error as CKError where error.code == .serverRecordChanged {
+                // Another device, or another process of this one, has just made it.
+                return try await database.record(for: Self.ownList)
+            }
         }
     }
 

@@ -121,10 +121,15 @@ extension DeviceProfile {
 
     /// Forgets the names of records and zones in the claims.
     func forgetNamesInRestorations() throws(FileFailure) {
-        guard let known = try? restorations(), known.withoutNames != known,
-            let bytes = try? JSONEncoder().encode(known.withoutNames)
-        else { return }
-        try PrivateFile.replace(restorationsPath, with: Array(bytes))
+        guard let known = try? restorations(), known.withoutNames != known else { return }
+        do {
+            // Another process may note a claim at the same time.
+            try PrivateFile.change(restorationsPath, from: CloudRestorations()) { $0 = $0.withoutNames }
+        } catch let failure as FileFailure {
+            throw failure
+        } catch {
+            // What cannot be read is no list of names.
+        }
     }
 
     /// The name of the file of key epochs that this device has seen.
