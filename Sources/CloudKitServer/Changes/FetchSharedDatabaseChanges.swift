@@ -13,20 +13,17 @@ struct FetchSharedDatabaseChanges: Sendable {
     ) async throws -> DatabaseChangesPage {
         let shared = try SharedDatabase(cloud, in: place)
         let feed = place.sharedFeed
-        var token: SyncToken?
-        if let text = request.syncToken, !text.isEmpty {
-            token = try cloud.tokens.open(text, for: feed, kinds: [.database])
-        }
+        let sent = try cloud.tokens.openSent(request.syncToken, for: feed, kinds: [.database])
         try await shared.catchUp()
         let limit = cloud.limits.pageItems(wanted: request.resultsLimit, by: place.caller)
         let isCaughtUp = request.syncToken == ""
-        let (entries, position, isLast) = try await cloud.noticingLaterStates { [token] in
+        let (entries, position, isLast) = try await cloud.noticingLaterStates {
             try await cloud.store.read(place.partition) { view in
                 let header = try await view.joinedHeader()
                 var database = DatabaseHeader()
                 database.version = header.version
                 database.horizon = header.horizon
-                let position = try DatabaseFeedPosition(token: token, isCaughtUp: isCaughtUp, header: database)
+                let position = try DatabaseFeedPosition(token: sent?.token, isCaughtUp: isCaughtUp, header: database)
                 // One more than fits shows whether there is more.
                 let zones = try await view.joinedFeed(after: position.version, limit: limit + 1)
                 return (Array(zones.prefix(limit)), position, zones.count <= limit)
@@ -46,6 +43,7 @@ struct FetchSharedDatabaseChanges: Sendable {
         let last = entries.last?.feedVersion ?? position.version
         let next = SyncToken(
             .database, version: isLast ? Swift.max(last, position.baseline) : last, baseline: position.baseline)
-        return DatabaseChangesPage(events: events, syncToken: cloud.tokens.seal(next, for: feed), moreComing: !isLast)
+        return DatabaseChangesPage(
+            events: events, syncToken: cloud.tokens.seal(next, for: feed, repeating: sent), moreComing: !isLast)
     }
 }

@@ -11,6 +11,7 @@ struct MemberFeed {
     private let request: ZoneChangesRequest
     private let place: DatabaseContext
     private let tokens: SyncTokenSeal
+    private let sent: SentSyncToken?
     private let access: CallerAccess
     private let member: ShareMember
     /// The newest version of the owner's database: everything up to it is reported when a page is not full.
@@ -62,8 +63,8 @@ struct MemberFeed {
                 .badRequest, "the feed of a shared zone is read forward only", remedy: "Leave out 'reverse'.")
         }
         isCaughtUp = request.syncToken == ""
-        if let text = request.syncToken, !text.isEmpty {
-            let token = try tokens.open(text, for: place.tokenPartition, kinds: [.member])
+        sent = try tokens.openSent(request.syncToken, for: place.tokenPartition, kinds: [.member])
+        if let token = sent?.token {
             if token.zone == access.zone.number, max(token.version, token.baseline) > newest {
                 throw RequestFailure.tokenAhead
             }
@@ -105,7 +106,7 @@ struct MemberFeed {
         return ZoneChangesPage(
             zoneID: place.zoneID(access.zone.name),
             events: try await view.events(entries, of: access.zone, in: place, desiredKeys: request.desiredKeys),
-            syncToken: tokens.seal(token, for: place.tokenPartition), moreComing: page.isFull)
+            syncToken: tokens.seal(token, for: place.tokenPartition, repeating: sent), moreComing: page.isFull)
     }
 
     /// Removes deletions of records that the member still sees through another tree: their own entry reports
