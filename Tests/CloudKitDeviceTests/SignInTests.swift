@@ -168,8 +168,8 @@ import TextEncodings
         try JSONEncoder().encode(known).write(to: URL(fileURLWithPath: folder + "/restorations.json"))
         try Data().write(to: URL(fileURLWithPath: folder + "/zone"))
         try await signIn.signOut(container: "iCloud.a")
-        let files = try FileManager.default.contentsOfDirectory(atPath: folder).filter { !$0.hasSuffix(".lock") }
-        #expect(files == ["restorations.json"])
+        let files = try FileManager.default.contentsOfDirectory(atPath: folder).sorted()
+        #expect(files == ["restorations.json", "restorations.json.lock"])
         let kept = try #require(try profile.restorations().clouds[configuration.endpoint])
         #expect(kept.epoch == "2")
         #expect(kept.claims.map(\.restoredTo) == [7])

@@ -5,24 +5,35 @@ import Foundation
 extension History {
     /// Everything that one task of a device does.
     func act(_ device: SimulatedDevice, _ chance: Chance) async {
+        await takeSteps(
+            of: device, pausingBelow: 3000, chance, at: { chance.one(of: places(of: device)) }, take)
+    }
+
+    /// Takes some steps of a device, with pauses before them.
+    ///
+    /// - Parameters:
+    ///   - pauseMax: Milliseconds.
+    ///   - place: Returns the place of the next step; nil: there are no further ones.
+    func takeSteps(
+        of device: SimulatedDevice, pausingBelow pauseMax: Int, _ chance: Chance, at place: () -> Place?,
+        _ take: @escaping @Sendable (Step, Chance) async -> Void
+    ) async {
         for _ in 0..<chance.number(3..<7) {
             guard let app = device.app else { return }
-            try? await Task.sleep(for: .milliseconds(chance.number(0..<3000)))
+            try? await Task.sleep(for: .milliseconds(chance.number(0..<pauseMax)))
             guard !app.network.isGone else { return }
             guard !device.isVisited.value else { continue }
             device.steps.value += 1
             defer { device.steps.value -= 1 }
-            let places = places(of: device)
-            guard let place = chance.one(of: places) else { return }
+            guard let place = place() else { return }
             await inSomeProcess(of: device, app, chance) { app in
-                await self.take(
-                    Step(history: self, device: device, app: app, place: place, chance: chance), chance)
+                await take(Step(history: self, device: device, app: app, place: place, chance: chance), chance)
             }
         }
     }
 
     /// Lets one of the processes of a device do something, and waits until it is done or the process has ended.
-    func inSomeProcess(
+    private func inSomeProcess(
         of device: SimulatedDevice, _ app: SimulatedDevice.Booted, _ chance: Chance,
         _ body: @escaping @Sendable (SimulatedDevice.Booted) async -> Void
     ) async {
@@ -46,7 +57,7 @@ extension History {
     }
 
     /// Does something at a place, or with one of the apps that have zones of their own.
-    private func take(_ step: Step, _ chance: Chance) async {
+    @Sendable private func take(_ step: Step, _ chance: Chance) async {
         let (device, app) = (step.device, step.app)
         if mayEnd(step.place), chance.percent(25) {
             if chance.percent(40) { await step.endZone() } else { await step.reopen() }

@@ -51,22 +51,11 @@ extension History {
 
     /// Everything that one task of a device does in the zone.
     func actInCircle(_ device: SimulatedDevice, _ chance: Chance) async {
-        for _ in 0..<chance.number(3..<7) {
-            guard let app = device.app, let place = circle(of: device) else { return }
-            try? await Task.sleep(for: .milliseconds(chance.number(0..<4000)))
-            guard !app.network.isGone else { return }
-            guard !device.isVisited.value else { continue }
-            device.steps.value += 1
-            defer { device.steps.value -= 1 }
-            await inSomeProcess(of: device, app, chance) { app in
-                await self.takeInCircle(
-                    Step(history: self, device: device, app: app, place: place, chance: chance), chance)
-            }
-        }
+        await takeSteps(of: device, pausingBelow: 4000, chance, at: { circle(of: device) }, takeInCircle)
     }
 
     /// Does something in the zone.
-    private func takeInCircle(_ step: Step, _ chance: Chance) async {
+    @Sendable private func takeInCircle(_ step: Step, _ chance: Chance) async {
         let (device, place) = (step.device, step.place)
         if device.user.name == circleOwner, chance.percent(60) {
             await step.changeShare()

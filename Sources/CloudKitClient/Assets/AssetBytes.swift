@@ -53,43 +53,43 @@ final class OutgoingBytes: Sendable {
             return bytes
         }
         var sealed: [UInt8] = []
-        sealed.reserveCapacity(wanted + Self.stepChunks * AssetLayout.chunkBytes)
-        var (digest, outgoing, chunk) = progress.withLock { ($0.digest, $0.outgoing, $0.chunk) }
-        while sealed.count < wanted, chunk < sealer.layout.chunkCount {
+        sealed.reserveCapacity(wanted + AssetLayout.chunkBytes)
+        var progress = progress.withLock { $0 }
+        while sealed.count < wanted, progress.chunk < sealer.layout.chunkCount {
             let missing = (wanted - sealed.count + AssetLayout.chunkBytes - 1) / AssetLayout.chunkBytes
-            let chunks = chunk..<min(chunk + min(missing, Self.stepChunks), sealer.layout.chunkCount)
+            let end = min(progress.chunk + min(missing, Self.stepChunks), sealer.layout.chunkCount)
+            let chunks = progress.chunk..<end
             let plain = try file.read(sealer.layout.plainRange(ofChunks: chunks).count)
             // The digest of the contents takes as long as sealing them.
+            let digest = progress.digest
             async let digested = digest.updated(plain)
             let start = sealed.count
-            let result = Self.seal(plain, as: chunks, by: sealer, into: &sealed)
-            outgoing.update(sealed[start...])
-            digest = await digested
-            try result.get()
-            chunk = chunks.upperBound
+            try Self.seal(plain, as: chunks, by: sealer, into: &sealed)
+            progress.outgoing.update(sealed[start...])
+            progress.digest = await digested
+            progress.chunk = end
         }
-        progress.withLock { ($0.digest, $0.outgoing, $0.chunk) = (digest, outgoing, chunk) }
+        self.progress.withLock { $0 = progress }
         return sealed
     }
 
     /// The most chunks that are read and sealed together.
-    private static let stepChunks = 16
+    private static let stepChunks = AssetFile.stepBytes / AssetLayout.chunkBytes
 
     private static func seal(
         _ plain: [UInt8], as chunks: Range<Int>, by sealer: AssetSealer, into sealed: inout [UInt8]
-    ) -> Result<Void, CallFailure> {
-        let start = sealer.layout.plainRange(ofChunks: chunks).lowerBound
+    ) throws(CallFailure) {
+        var left = plain[...]
         for chunk in chunks {
-            let range = sealer.layout.plainRange(ofChunk: chunk)
-            let part = plain[min(range.lowerBound - start, plain.count)..<min(range.upperBound - start, plain.count)]
+            let part = left.prefix(sealer.layout.plainRange(ofChunk: chunk).count)
+            left = left.dropFirst(part.count)
             do throws(EncryptionError) {
                 try sealer.seal(chunk: chunk, part, into: &sealed)
             } catch {
                 // A chunk of another size: the file became shorter.
-                return .failure(.assetFileModified("The asset's file changed while it was sent"))
+                throw .assetFileModified("The asset's file changed while it was sent")
             }
         }
-        return .success(())
     }
 
     /// Makes sure, before the last piece leaves, that the file was the same from front to back.

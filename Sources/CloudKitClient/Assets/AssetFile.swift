@@ -72,5 +72,6 @@ final class AssetFile: Sendable {
         }
     }
 
-    private static let stepBytes = 1 << 20
+    /// Bytes of a file that are handled at a time.
+    static let stepBytes = 1 << 20
 }

@@ -73,28 +73,20 @@ struct PiecewiseDownload: Sendable {
     private struct Transfer {
         var bytes: IncomingBytes
         var digest: AssetDigester
-
         /// Memory for the contents of a step, used again for each.
-        private var plain: [UInt8] = []
-
-        init(bytes: IncomingBytes, digest: AssetDigester) {
-            self.bytes = bytes
-            self.digest = digest
-        }
-
-        private static let stepBytes = 1 << 20
+        var plain: [UInt8] = []
 
         mutating func take(_ piece: [UInt8], into file: PartialFile) throws(CallFailure) {
             var left = piece[...]
             while !left.isEmpty {
                 plain.removeAll(keepingCapacity: true)
                 do throws(EncryptionError) {
-                    try bytes.open(left.prefix(Self.stepBytes), into: &plain)
+                    try bytes.open(left.prefix(AssetFile.stepBytes), into: &plain)
                 } catch {
                     file.discard()
                     throw .assetDamaged("The file that came is not the one that was saved: \(error)")
                 }
-                left = left.dropFirst(Self.stepBytes)
+                left = left.dropFirst(AssetFile.stepBytes)
                 digest.update(plain)
                 do throws(FileFailure) {
                     try file.write(plain)

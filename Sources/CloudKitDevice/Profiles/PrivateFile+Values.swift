@@ -2,6 +2,9 @@ import Foundation
 
 /// Files with one JSON value each.
 extension PrivateFile {
+    /// The end of the name of the file by which `change` keeps other processes out.
+    static let lockSuffix = ".lock"
+
     /// Returns the value in a file.
     ///
     /// - Parameter empty: The value of a file that is not there.
@@ -16,7 +19,7 @@ extension PrivateFile {
     package static func change<Value: Codable & Equatable, Result>(
         _ path: String, from empty: Value, _ body: (inout Value) throws -> Result
     ) throws -> Result {
-        try FileLock.hold(path + ".lock") {
+        try FileLock.hold(path + lockSuffix) {
             let before = try read(path, or: empty)
             var value = before
             let result = try body(&value)

@@ -64,10 +64,11 @@ package enum PrivateFile {
 
     /// Removes a folder of files; one that does not exist is no error. Folders in it are not removed.
     ///
-    /// - Parameter kept: The name of a file that stays, and then the folder, too.
+    /// - Parameter kept: The name of a file that stays with its lock, and then the folder, too.
     package static func removeFolder(_ path: String, except kept: String? = nil) throws(FileFailure) {
         guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else { return }
-        for name in names where name != kept { try remove(path + "/" + name) }
+        let stays = kept.map { [$0, $0 + lockSuffix] } ?? []
+        for name in names where !stays.contains(name) { try remove(path + "/" + name) }
         if let kept, names.contains(kept) { return }
         guard rmdir(path) == 0 || errno == ENOENT else { throw FileFailure("remove the folder", errno) }
     }

@@ -116,7 +116,7 @@ struct AssetUploadEndpoint {
         }
         var body = request.incomingBody.makeAsyncIterator()
         var chunk: [UInt8] = []
-        chunk.reserveCapacity(2 * Self.chunkBytes)
+        chunk.reserveCapacity(min(request.announcedBytes ?? .max, 2 * Self.chunkBytes))
         var failure: (any Error)?
         do {
             while let part = try await body.next() {
